@@ -51,14 +51,14 @@ var ErrConfig = engine.ErrConfig
 // Option changes a setting of Dedup. A function of a program's own reaches all settings.
 type Option func(*dedup.Config)
 
-// Window sets the largest distance between a copy and its original, before or after. Without
-// it Dedup takes window.Default: copies of a switch, a tap or a router arrive within that.
+// Window sets the largest distance between a copy and its original. Without it Dedup takes
+// window.Default: copies of a switch, a tap or a router arrive within that.
 func Window(d time.Duration) Option {
 	return func(c *dedup.Config) { c.Window = window.Window{Duration: d} }
 }
 
-// Across leaves packets that come again at the same interface: only a packet that was seen at
-// another one is a copy. Repeats that a sender means then stay, so a long Window is safe.
+// Across leaves packets that come again at the same interface: only packets that two interfaces saw
+// are copies. Repeats that a sender means then stay, so a long Window is safe.
 func Across() Option { return func(c *dedup.Config) { c.Across = true } }
 
 // Inner compares the packets within tunnels (GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP in IP), as
@@ -66,13 +66,13 @@ func Across() Option { return func(c *dedup.Config) { c.Across = true } }
 func Inner() Option { return func(c *dedup.Config) { c.Identity.Kind = identity.Inner } }
 
 // Dedup reads a capture from src (pcap or pcapng, also compressed) and writes it to dst without
-// its copies, as "flowdedup dedup" does. A copy is an IP datagram that equals a written one
-// within the window, whatever routers change on the way. All packets of a conversation come from
-// the interface that saw most of it. The verdicts do not depend on the number of CPUs.
+// its copies, as "flowdedup dedup" does. A copy is an IP datagram that equals a written datagram
+// within the window, whatever routers change on the way. Packets of a conversation come from the
+// interface that saw its first packet, if that saw them. Verdicts do not depend on the number of CPUs.
 //
-// The statistics hold for what was read, with an error, too. If src is damaged, dst gets all that
-// could be read before, and the error is a *capture.InputError. Dedup closes neither src nor dst.
-// If ctx ends, a call of src.Read may still be in progress when Dedup returns.
+// The statistics hold for what was read, with an error, too. If src is damaged, dst gets what was read
+// before, and the error is a *capture.InputError. Dedup closes neither src nor dst. If ctx ends, a call
+// of src.Read may still be in progress when Dedup returns.
 func Dedup(ctx context.Context, dst io.Writer, src io.Reader, opts ...Option) (stats dedup.Stats, err error) {
 	cfg := dedup.Config{Hold: hold.Config{Flow: true}}
 	for _, set := range opts {
@@ -107,8 +107,8 @@ type SeenConfig struct {
 	Memory int
 	// FPR bounds the probability that a new item is taken for a repeat; 0 stands for 1e-9.
 	FPR float64
-	// Secret keys the digests, so that nobody can make items that collide with others. The
-	// zero value stands for a random one.
+	// Secret keys the digests, so that nobody can make items that collide. The zero value stands for
+	// a random secret.
 	Secret secret.Secret
 }
 
@@ -137,7 +137,10 @@ const (
 // NewSeen makes an empty filter. Errors wrap ErrConfig, or come from the system's memory or its
 // random numbers.
 func NewSeen(cfg SeenConfig) (*Seen, error) {
-	key, err := keyOf(cfg.Secret)
+	key, err := cfg.Secret, error(nil)
+	if key == (secret.Secret{}) {
+		key, err = secret.Random()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -157,14 +160,6 @@ func NewSeen(cfg SeenConfig) (*Seen, error) {
 	return s, nil
 }
 
-// keyOf returns a random secret in place of the zero value.
-func keyOf(s secret.Secret) (secret.Secret, error) {
-	if s == (secret.Secret{}) {
-		return secret.Random()
-	}
-	return s, nil
-}
-
 // TestAndSet reports whether item came before, within the window of t, and remembers it. See
 // AppendSeen for t, and for many items, which it takes in less time each.
 func (s *Seen) TestAndSet(item []byte, t time.Time) bool {
@@ -175,7 +170,7 @@ func (s *Seen) TestAndSet(item []byte, t time.Time) bool {
 }
 
 // AppendSeen appends to dst, for each item in their order, whether it came before, and remembers
-// the items. Items of one call may repeat each other. times has the time of each item, and is
+// the items. Items of the same call may repeat each other. times has the time of each item, and is
 // not read, so may be nil, without a window. An item whose time is outside the years 1678 to
 // 2261, such as the zero Time, is neither a repeat nor remembered within a window. Beyond dst
 // AppendSeen allocates nothing once it has had items as large. It panics if times is too

@@ -93,7 +93,7 @@ var layers = map[string][]string{
 	junction:                                 {"capture", "engine", "layout", "asm"},
 	"capture/gopackets":                      {"capture"},
 	"capture/pipeline":                       {"capture"},
-	"capture/afpacket":                       {"capture", "capture/internal/sockets"},
+	"capture/afpacket":                       {"capture", "capture/internal/encoding", "capture/internal/sockets"},
 	"capture/xdp":                            {"capture", "capture/afpacket", "capture/bpf", "capture/internal/sockets"},
 	"cmd":                                    {"capture", "engine", "layout", "asm", "cmd"},
 	// Packages that the command and the hub, a separate module, share.
@@ -118,7 +118,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/internal/verify":     room,
 	"cmd/flowdedup/internal/count":      {"capture", "engine", "asm", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink", "cmd/flowdedup/version"},
 	// Packages that only tests import.
-	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab"},
+	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "engine/hubclient", "bench/lab"},
 	"bench/lab/wait":                 {},
 	"bench/lab/goflow":               {},
 	"bench":                          {"capture", "engine", "layout", "asm", "bench"},

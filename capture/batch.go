@@ -25,7 +25,7 @@ const NoTime = math.MinInt64
 // of slices: it takes 32 bytes, and no pointer for the garbage collector.
 //
 // A program with packets of its own fills a batch with AppendInterface and Append.
-// Writers, identities and filters take it like one of a Source.
+// Writers, identities and filters take it as they take the batches of a Source.
 type Batch struct {
 	// Buf holds whole records (pcap) or blocks (pcapng) as they were read, without the
 	// pcapng blocks and options whose authors forbid copies in a changed file.
@@ -51,7 +51,7 @@ type Batch struct {
 	SourceState any
 }
 
-// Frame is one captured packet. Offsets are in bytes from the start of
+// Frame is a captured packet. Offsets are in bytes from the start of
 // Batch.Buf.
 type Frame struct {
 	Time      int64  // nanoseconds since 1970 UTC, or NoTime
@@ -100,9 +100,9 @@ func (b *Batch) Block(i int) []byte {
 // interface is a capture point of its own. The batch must be empty, or be filled only by
 // AppendInterface and Append.
 //
-// Reset keeps Sections and Interfaces. So a program that fills one batch after another
-// describes each interface once, and gives later batches the tables of the first, other
-// batches in flight too. All interfaces are of one pcapng section. Its header and their
+// Reset keeps Sections and Interfaces. So a program describes each interface once, in its first
+// batch, and gives all later batches the tables of the first, also while several are in
+// flight. All interfaces are of the same pcapng section. Its header and their
 // descriptions are blocks of the batch, so a second description would be a second section,
 // which the Writers of package pcapfile refuse.
 func (b *Batch) AppendInterface(it Interface) uint32 {
@@ -148,14 +148,7 @@ func (b *Batch) Append(f Frame, data []byte) {
 	f.Data = f.Record + encoding.PacketHead
 	b.Buf = slices.Grow(b.Buf, int(size))[:at+size]
 	p := b.Buf[at:]
-	time := uint64(max(f.Time, 0))
-	binary.LittleEndian.PutUint32(p, BlockEnhancedPacket)
-	binary.LittleEndian.PutUint32(p[4:], f.RecordLen)
-	binary.LittleEndian.PutUint32(p[8:], f.Interface)
-	binary.LittleEndian.PutUint32(p[12:], uint32(time>>32))
-	binary.LittleEndian.PutUint32(p[16:], uint32(time))
-	binary.LittleEndian.PutUint32(p[20:], f.CapLen)
-	binary.LittleEndian.PutUint32(p[24:], f.WireLen)
+	encoding.PutPacketHead(p, f.RecordLen, f.Interface, uint64(max(f.Time, 0)), f.CapLen, f.WireLen)
 	clear(p[encoding.PacketHead+copy(p[encoding.PacketHead:], data) : size-4])
 	binary.LittleEndian.PutUint32(p[size-4:], f.RecordLen)
 	b.Frames = append(b.Frames, f)
@@ -288,4 +281,11 @@ func Resize[T any](s []T, n int) []T {
 		return make([]T, n, n+n/8)
 	}
 	return s[:n]
+}
+
+// Zeroed is Resize to zero values.
+func Zeroed[T any](s []T, n int) []T {
+	s = Resize(s, n)
+	clear(s)
+	return s
 }

@@ -4,14 +4,13 @@
 // and packages that write them.
 //
 //   - A [Batch] is a run of packets, with everything else of their stream that a copy of
-//     it must hold. Packets are not copied or allocated one by one.
+//     it must hold. No packet is copied or allocated by itself.
 //   - A [Source] fills batches. Package pcapfile reads files and pipes, and merges them.
 //     Package afpacket captures from interfaces. Package gopackets reads handles of gopacket.
-//     A [Preloader] is a Source that several goroutines can read at once, a [LiveSource] one
-//     that knows whether packets wait, a [Lender] one whose batches lie in memory that it
-//     needs back.
+//     Several goroutines can read a [Preloader] at once, a [LiveSource] knows whether packets
+//     wait, and the batches of a [Lender] lie in memory that it needs back.
 //   - A [Writer] takes batches, and a bitmap of the frames to leave out. Package pcapfile
-//     writes one file, package rotate a series of files.
+//     writes a file, package rotate a series of files.
 //   - An [InputError] says where an input is damaged, a [ReadError] where reading failed.
 //
 // A batch holds packets as pcap records or pcapng blocks. A program with packets of its
@@ -21,8 +20,15 @@
 //
 // The other packages build on these contracts: pipeline shares the batches of a source
 // among workers, headers finds headers, identity the bytes that are compared, dedup finds
-// copies, strip takes headers off, and outfile makes files that appear whole or not at
+// copies, hold chooses which of equal packets stays, strip takes headers off, and outfile makes files that appear whole or not at
 // all. The example of dedup is a whole program.
 //
 // The package does no input or output, and starts no goroutines.
+//
+//	question                               file
+//	batches, their frames and blocks       batch.go
+//	interfaces and sections; link types    section.go; linktype.go
+//	sources and writers                    source.go
+//	bitmaps of frames to leave out         drop.go
+//	errors of inputs                       errors.go
 package capture

@@ -30,14 +30,14 @@ type InputError struct {
 }
 
 // ReadError says which input could not be read, and from where on. The content may be
-// sound, and another attempt may read it. Everything before it was delivered.
+// sound, and a second attempt may read it. Everything before it was delivered.
 type ReadError struct {
 	Input  string // as in InputError
 	Offset int64  // as in InputError
 	Err    error  // of the system, or of the io.Reader
 }
 
-// Error returns one line that names the input and the offset.
+// Error returns a line that names the input and the offset.
 func (e *ReadError) Error() string {
 	return fmt.Sprintf("%s: offset %d: read error: %v", e.Input, e.Offset, e.Err)
 }
@@ -45,7 +45,7 @@ func (e *ReadError) Error() string {
 // Unwrap returns the reason.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// Error returns one line that names the input and the offset.
+// Error returns a line that names the input and the offset.
 func (e *InputError) Error() string {
 	return fmt.Sprintf("%s: offset %d: %v", e.Input, e.Offset, e.Err)
 }
@@ -56,7 +56,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 // FailedRead marks an error of a stream of bytes itself, so that readers of its content pass
 // it on: as a [ReadError] without a place, which [Locate] adds. The operation and the path of
 // a system's error are dropped, since Locate names the input. Errors about the end of the
-// content stay as they are: io.EOF, and errors that wrap one of the reasons above.
+// content stay as they are: io.EOF, and errors that wrap any of the reasons above.
 func FailedRead(err error) error {
 	if err == nil || err == io.EOF || IsUnread(err) {
 		return err

@@ -59,8 +59,8 @@ type Interface struct {
 	// the name of the file, without folders.
 	Name string
 	// CapturePoint numbers the capture point (RFC 7011: observation point). Interfaces
-	// of one input share it if a later section declares them again under the same name
-	// (or number, if unnamed). Different inputs never share one.
+	// of the same input share it if a later section declares them again under the same name
+	// (or number, if unnamed). Interfaces of different inputs never do.
 	CapturePoint uint32
 	// Origin, if not nil, points at the CapturePoint at which the capture began that goes on
 	// here, as in the files of a rotated capture: see OriginPoint. It must not be read before
@@ -71,8 +71,8 @@ type Interface struct {
 	TicksPerSecond uint64
 	OffsetSeconds  int64
 	// Derived says that no block and no file header describes the interface: package
-	// strip made it, for packets that came through another one. A pcapng writer describes
-	// it when its first packet comes. ID means nothing then.
+	// strip made it, for packets of tunnels that came through a described interface. A pcapng writer
+	// describes it when its first packet comes. ID means nothing then.
 	Derived bool
 }
 

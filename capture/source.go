@@ -12,8 +12,7 @@ type Source interface {
 	// Inputs returns the names of the inputs, indexed by Section.Input.
 	Inputs() []string
 	// Offset returns how many bytes of the inputs were consumed, as stored, before any
-	// decompression, and their total size, or 0 if it is unknown. It may be called while
-	// another goroutine is in Next.
+	// decompression, and their total size, or 0 if it is unknown. It may be called during Next.
 	Offset() (done, total int64)
 	// Size returns the size of the captures in bytes, decompressed, or 0 if it is not
 	// known before they have been read.
@@ -26,9 +25,8 @@ type Source interface {
 // Only Next needs the order of the chunks.
 //
 // Reserve assigns the next chunk of the input to the batch b, ReadReserved reads it, and
-// Next makes it into the batch. Only one goroutine at a time may be in Reserve. Any number
-// may be in ReadReserved, while others are in Reserve, ReadReserved or Next, each with a
-// batch of its own. Next must be called for batches in the order of their Reserves. It may
+// Next makes it into the batch. Only one goroutine at a time may be in Reserve, and one in Next. Any
+// number may be in ReadReserved meanwhile, each with a batch of its own. Next must be called for batches in the order of their Reserves. It may
 // return batches without content: a record longer than a chunk comes whole, with its last
 // chunk.
 //
@@ -44,7 +42,7 @@ type Preloader interface {
 type LiveSource interface {
 	Source
 	// Behind reports whether more packets wait than one Next takes, so that it is worth
-	// while that another goroutine reads, too. It must not be called during Next.
+	// while that a second goroutine reads. It must not be called during Next.
 	Behind() bool
 }
 
@@ -52,8 +50,8 @@ type LiveSource interface {
 // valid until the next call of Next with it, GiveBack or Close.
 type Lender interface {
 	Source
-	// GiveBack ends the use of a batch that Next has filled. Any goroutine may call it,
-	// while another is in Next with another batch.
+	// GiveBack ends the use of a batch that Next has filled. Any goroutine may call it, also during
+	// Next with a different batch.
 	GiveBack(b *Batch)
 }
 

@@ -51,10 +51,10 @@ func benchmarkTake(b *testing.B, size int, inPlace bool) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(packets)), "ns/packet")
 }
 
-// liveFrames is how many frames one iteration of BenchmarkLive injects.
+// liveFrames is how many frames an iteration of BenchmarkLive injects.
 const liveFrames = 4 << 20
 
-// BenchmarkLive captures what the generator injects at full rate from another processor, 4
+// BenchmarkLive captures what the generator injects at full rate from its own processor, 4
 // million frames per iteration: use -benchtime 3x or the like. The case next is Capture.Next.
 // The case look also reads 4 bytes of each packet that Next returned. bench/baseline/ring
 // measures the cost of only walking the ring.
@@ -107,7 +107,7 @@ func benchmarkLive(b *testing.B, size int, read func(src *Capture) (uint32, erro
 	b.ReportMetric(float64(s.Dropped)/float64(s.Received)*100, "dropped-%")
 }
 
-// pin keeps the calling thread on one processor.
+// pin keeps the calling thread on a processor.
 func pin(b *testing.B, processor int) {
 	var set unix.CPUSet
 	set.Set(processor % runtime.NumCPU())

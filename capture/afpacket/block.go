@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 var (
@@ -27,7 +28,7 @@ const (
 // Offsets in a ring frame (struct tpacket3_hdr). The struct sockaddr_ll of the packet
 // follows it, then some free space, then the packet.
 const (
-	frameNextAt    = 0 // offset of the next ring frame from this one
+	frameNextAt    = 0 // offset of the next ring frame from this ring frame
 	frameSecondAt  = 4
 	frameNanoAt    = 8
 	frameSnapLenAt = 12
@@ -92,8 +93,8 @@ type walkerCounts struct {
 
 // take appends the next packets of a ring block to b until the batch is full. While
 // w.left is not 0, the same block has more. In place, the ring block is part of b.Buf,
-// from origin on. take trusts nothing that the block says: ring frames must lie one
-// behind the other within it, and packets within their ring frames. An error wraps
+// from origin on. take trusts nothing that the block says: ring frames must lie in order
+// within it, and packets within their ring frames. An error wraps
 // capture.ErrDamaged; the packets before the damage are in b.
 func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 	if len(block) < blockHeadLen {
@@ -114,7 +115,7 @@ func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 		w.load(block, at)
 		if w.inPlace && !w.cooked {
 			if n, end := w.takePlain(b, block, at, left, origin); n > 0 {
-				at, left = end, left-n+1 // the loop counts one of them
+				at, left = end, left-n+1 // the loop counts one packet
 				continue
 			}
 		}
@@ -193,7 +194,7 @@ func (w *walker) countStatus(status uint32) {
 }
 
 // tagOf returns the VLAN tag that the kernel took off a packet: its type in the upper 16 bits,
-// its control information in the lower ones. Kernels before 3.14 do not report the type, which
+// its control information in the lower 16 bits. Kernels before 3.14 do not report the type, which
 // is 802.1Q then. VLAN 0 is a tag too; a result of 0 never is.
 func tagOf(frame []byte, status uint32) uint32 {
 	const type8021Q = 0x8100
@@ -204,11 +205,10 @@ func tagOf(frame []byte, status uint32) uint32 {
 	return tpid<<16 | native.Uint32(frame[frameTCIAt:])&0xFFFF
 }
 
-// An enhanced packet block (draft-ietf-opsawg-pcapng, section 4.3) has its type, length,
-// interface, time and both lengths before the packet, and its length again behind it.
+// The parts of an enhanced packet block before and behind the packet.
 const (
-	recordHead = 28
-	recordTail = 4
+	recordHead = encoding.PacketHead
+	recordTail = encoding.MinPacketLen - recordHead
 )
 
 // The parts that are added to packets: a VLAN tag behind the two addresses of an Ethernet
@@ -239,13 +239,7 @@ func (w *walker) beginRecord(b *capture.Batch, r *record, capLen int) []byte {
 	if padded > 0 {
 		le.PutUint32(p[recordHead+padded-4:], 0)
 	}
-	le.PutUint32(p, capture.BlockEnhancedPacket)
-	le.PutUint32(p[4:], uint32(size))
-	le.PutUint32(p[8:], w.iface)
-	le.PutUint32(p[12:], uint32(r.time>>32))
-	le.PutUint32(p[16:], uint32(r.time))
-	le.PutUint32(p[20:], uint32(capLen))
-	le.PutUint32(p[24:], r.wireLen)
+	encoding.PutPacketHead(p, uint32(size), w.iface, uint64(r.time), uint32(capLen), r.wireLen)
 	f := w.appendFrame(b, r, uint(at+recordHead), capLen)
 	f.Record, f.RecordLen = uint32(at), uint32(size)
 	return p[recordHead : recordHead+capLen]

@@ -9,7 +9,7 @@ const rare = statusVLAN | statusChecksumNotReady | statusGSO | statusHardware
 
 // takePlain takes packets that stay in place as they are, from offset at on, until the
 // batch is full. It ends before a packet that needs more, or that may be damaged. It returns
-// how many packets it took, and the offset of the next one. A packet takes half as long as
+// how many packets it took, and the offset of the next packet. A packet takes half as long as
 // with frame.
 func (w *walker) takePlain(b *capture.Batch, block []byte, at uint, left uint32, origin int) (taken uint32, end uint) {
 	have := len(b.Frames)
@@ -58,7 +58,7 @@ func (w *walker) takePlain(b *capture.Batch, block []byte, at uint, left uint32,
 const loadAhead = 4 << 10
 
 // load loads the bytes behind an offset into the cache, unless they were loaded. Another processor
-// has written them, and each packet has the offset of the next one. Without load, the walk waits
+// has written them, and each packet has the offset of the next packet. Without load, the walk waits
 // for each in turn: a tenth of all time for small packets.
 func (w *walker) load(block []byte, at uint) {
 	if at+loadAhead/2 >= w.loaded {

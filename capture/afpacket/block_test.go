@@ -203,7 +203,7 @@ func inBothPlaces(walkers ...walker) (all []walker) {
 	return all
 }
 
-// takeFrom begins a batch with a block, as Capture.fill does. In place, another block lies
+// takeFrom begins a batch with a block, as Capture.fill does. In place, an earlier block lies
 // before it.
 func (w *walker) takeFrom(b *capture.Batch, block []byte) error {
 	w.bytes = 0
@@ -255,7 +255,7 @@ func testTakeInParts(t *testing.T, w walker) {
 		if taken != tt.packets || parts != tt.parts {
 			t.Errorf("%+v: %d packets in %d parts", tt, taken, parts)
 		}
-		// The last packet has no next one.
+		// No packet follows the last packet.
 		native.PutUint32(block[blockPacketsAt:], uint32(tt.packets)+1)
 		if n, err := takeAll(&w, block); n != max(tt.packets-1, 0) || !errors.Is(err, capture.ErrDamaged) || w.left != 0 {
 			t.Errorf("%+v: damaged after %d packets: %v", tt, n, err)

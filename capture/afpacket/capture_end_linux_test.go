@@ -215,7 +215,7 @@ func TestNamesSwapped(t *testing.T) {
 	capturetest.CompareFrames(t, rest(t, src).Data, want)
 }
 
-// TestNotThereYet captures from an interface, and sends to another one, that appear later.
+// TestNotThereYet captures from an interface and sends to an interface that both appear later.
 func TestNotThereYet(t *testing.T) {
 	labtest.Enter(t)
 	src := open(t, Config{Interfaces: []string{"right"}, Wait: true, Idle: time.Millisecond})

@@ -28,9 +28,8 @@ var (
 )
 
 // Open starts to capture. With Config.StartPaused it only prepares, and Capture.Start
-// starts. When Open returns, all interfaces let packets into their rings. No packet of
-// another interface, and none that the filter rejects, is among them. The rings take
-// Config.RingBytes of memory each.
+// starts. When Open returns, all interfaces let packets into their rings, except packets that
+// the filter rejects. The rings take Config.RingBytes of memory each.
 //
 // The error is ErrNotPermitted without CAP_NET_RAW, and without Config.Wait ErrNoInterface for a
 // name that does not exist and ErrDown for an interface that is down.

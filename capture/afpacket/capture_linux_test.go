@@ -69,7 +69,7 @@ func TestStartPaused(t *testing.T) {
 	}
 }
 
-// checkFile reads back the file of a capture of one interface.
+// checkFile reads back the file of a capture of an interface.
 func checkFile(t *testing.T, got *labtest.Taken, name string, link capture.LinkType) {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(got.File.Bytes()), "file", pcapfile.Options{})

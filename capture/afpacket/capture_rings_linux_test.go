@@ -81,7 +81,7 @@ func sorted(t *testing.T, frames [][]byte, n int) [][]byte {
 }
 
 // TestFanoutStartsApart opens rings while packets come. Before all rings exist, none may
-// take packets that belong to another.
+// take packets of other interfaces.
 func TestFanoutStartsApart(t *testing.T) {
 	enterLab(t)
 	stop := traffic(t, "left", 0, flows(1000)...)
@@ -134,12 +134,12 @@ func traffic(t *testing.T, name string, pause time.Duration, frames ...[]byte) (
 	return stop
 }
 
-// filters returns the Filters of a capture whose interfaces have one link type.
+// filters returns the Filters of a capture whose interfaces have the same link type.
 func filters(link capture.LinkType, program ...bpf.RawInstruction) map[capture.LinkType][]bpf.RawInstruction {
 	return map[capture.LinkType][]bpf.RawInstruction{link: program}
 }
 
-// typeFilter returns a program that accepts one ethertype.
+// typeFilter returns a program that accepts a single ethertype.
 func typeFilter(kind uint32) map[capture.LinkType][]bpf.RawInstruction {
 	return filters(capture.LinkEthernet,
 		bpf.RawInstruction{Op: 0x28, K: 12}, bpf.RawInstruction{Op: 0x15, Jf: 1, K: kind},
@@ -147,7 +147,7 @@ func typeFilter(kind uint32) map[capture.LinkType][]bpf.RawInstruction {
 }
 
 // TestFilterFromTheFirst opens a capture while two interfaces have traffic that the
-// filter rejects. Not one of these packets may come in.
+// filter rejects. None of these packets may come in.
 func TestFilterFromTheFirst(t *testing.T) {
 	enterLab(t)
 	labtest.Pair(t, "other", "otherpeer")
@@ -301,8 +301,8 @@ func TestFilterOfEachLink(t *testing.T) {
 	capturetest.CompareFrames(t, frames[1], [][]byte{wanted[etherLen:]})
 }
 
-// TestLinkChanges checks that a capture ends when an interface, the same or another of
-// its name, comes back with another link type, and delivers no packet of that type.
+// TestLinkChanges checks that a capture ends when its interface, or a new interface of that name,
+// has a new link type, and delivers no packet of that type.
 func TestLinkChanges(t *testing.T) {
 	packet := flows(1)[0]
 	for what, change := range map[string]func(tun *os.File){

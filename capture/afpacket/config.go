@@ -3,6 +3,7 @@
 package afpacket
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -44,7 +45,7 @@ type Fanout uint8
 
 // The supported modes of PACKET_FANOUT. FanoutHash divides by the kernel's flow hash:
 // both directions of a connection share a ring, but two copies of a packet may not, if
-// one is tagged or tunneled. FanoutCPU divides by the processor that received the packet,
+// only one copy is tagged or tunneled. FanoutCPU divides by the processor that received the packet,
 // FanoutQueue by the receive queue of the network card.
 const (
 	FanoutHash Fanout = iota
@@ -62,7 +63,7 @@ type Config struct {
 	// (LINKTYPE_LINUX_SLL2), as have frames of links without a capture format of their own.
 	Interfaces []string
 	// Rings is the number of rings that share the packets of each interface, divided by
-	// Fanout; 0 means one. Packets of one ring stay in order.
+	// Fanout; the default is 1. Packets of a ring stay in order.
 	Rings  int
 	Fanout Fanout
 	// RingBytes is the memory of each ring and BlockBytes the size of each ring block, in
@@ -72,7 +73,8 @@ type Config struct {
 	RingBytes, BlockBytes int
 	// InPlace delivers packets where the kernel has put them, which saves one copy of
 	// each. Batches then have no records (capture.Frame.RecordLen is 0), and hold ring blocks
-	// until they are given back, see capture.Lender.
+	// until they are given back, see capture.Lender. Leave it unset where batches are kept for long:
+	// the ring would run full.
 	InPlace bool
 	// BlockTimeout is how long a ring block that is not full may wait for more packets.
 	// It is rounded up to milliseconds and is at most a minute; 0 means the default. It
@@ -93,16 +95,16 @@ type Config struct {
 	// ethtool -T). The card's clock must be synchronized with the host's, and timestamps
 	// be switched on (hwstamp_ctl -r 1).
 	HardwareTime bool
-	// Filters holds classic BPF programs, as tcpdump -ddd prints them: one for the link
-	// type (LinkTypeOf) of each interface, written for the frames as delivered. Nil takes
+	// Filters holds classic BPF programs, as tcpdump -ddd prints them, by the link types
+	// (LinkTypeOf) of all interfaces. They are written for the frames as delivered. Nil takes
 	// all frames. The kernel applies them from the first packet on. There, a VLAN tag is
 	// not part of the frame: the compiler must test for it as libpcap does in live
 	// captures.
 	Filters map[capture.LinkType][]bpf.RawInstruction
 	// Wait continues the capture while an interface is down, removed or not there yet, and
-	// captures from it once it is up: from one of its name, or else from the one that it had,
-	// under another name. One that was not there has to be Ethernet. Without Wait, any of these
-	// ends the capture.
+	// captures from it once it is up: from the interface of that name, else from the renamed
+	// interface. An interface that was not there has to be Ethernet. Without Wait, a capture ends
+	// when its interface goes.
 	Wait bool
 	// StartPaused lets no packets in until Capture.Start is called.
 	StartPaused bool
@@ -142,12 +144,12 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	c.Rings = max(c.Rings, 1)
-	c.BlockBytes = positive(c.BlockBytes, DefaultBlockBytes)
+	c.BlockBytes = cmp.Or(c.BlockBytes, DefaultBlockBytes)
 	page := os.Getpagesize()
 	c.BlockBytes = (c.BlockBytes + page - 1) / page * page
-	c.RingBytes = max(positive(c.RingBytes, DefaultRingBytes)/c.BlockBytes, 2) * c.BlockBytes
-	c.BlockTimeout = min(positive(c.BlockTimeout, DefaultBlockTimeout), maxBlockTimeout)
-	c.SnapLen = min(positive(c.SnapLen, MaxSnapLen), MaxSnapLen)
+	c.RingBytes = max(cmp.Or(c.RingBytes, DefaultRingBytes)/c.BlockBytes, 2) * c.BlockBytes
+	c.BlockTimeout = min(cmp.Or(c.BlockTimeout, DefaultBlockTimeout), maxBlockTimeout)
+	c.SnapLen = min(cmp.Or(c.SnapLen, MaxSnapLen), MaxSnapLen)
 	return c, nil
 }
 
@@ -160,13 +162,6 @@ const (
 	maxRingBytes  = 1<<31 - 1
 	maxBlockBytes = 1 << 29
 )
-
-func positive[T int | time.Duration](n, otherwise T) T {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
-}
 
 // repeated returns the first name that occurs twice, or "".
 func repeated(names []string) string {
@@ -206,19 +201,19 @@ const defaultRetryTimeout = 100 * time.Millisecond
 // Next.
 type Stats struct {
 	Interface string // the name it was opened under
-	Ring      int    // from 0, among those of the interface
+	Ring      int    // its number among the rings of the interface, from 0
 
-	Received uint64 // packets that passed the filter, including the dropped ones
+	Received uint64 // packets that passed the filter, including dropped packets
 	Dropped  uint64 // packets lost because the ring was full, or for the reasons below
 	Freezes  uint64 // how often the ring became full
 	TooLong  uint64 // of those dropped, longer than AF_XDP has memory for
 	// ToHost counts the dropped packets of AF_XDP that went to the host: the interface had more
-	// receive queues or another MTU, until sockets were opened for these.
+	// receive queues or a larger MTU, until sockets were opened for these.
 	ToHost uint64
 
 	Delivered         uint64 // packets that Next returned
 	Truncated         uint64 // of them, cut to SnapLen or to the room in a ring block
-	Coalesced         uint64 // of them, several TCP segments in one (GRO, GSO), where the kernel reports it
+	Coalesced         uint64 // of them, merged TCP segments (GRO, GSO), where the kernel reports it
 	ChecksumOffloaded uint64 // of them, with a checksum that the network card was to fill in
 	Tagged            uint64 // of them, with a restored VLAN tag
 	Hardware          uint64 // of them, with a timestamp of the network card

@@ -30,14 +30,14 @@ func expect(name string, wait bool) (sockets.Device, error) {
 }
 
 // LinkTypeOf returns the link type of the frames that a capture of this interface delivers. With
-// wait, which is Config.Wait, one that does not exist has Ethernet frames. The error is
+// wait, which is Config.Wait, an interface that does not exist has Ethernet frames. The error is
 // ErrNoInterface.
 func LinkTypeOf(name string, wait bool) (capture.LinkType, error) {
 	d, err := expect(name, wait)
 	return d.Link, err
 }
 
-// kernelError turns an error of the kernel about an interface into one with advice.
+// kernelError adds advice to an error of the kernel about an interface.
 func kernelError(name, call string, err error) error {
 	reason := os.NewSyscallError(call, err)
 	switch {

@@ -2,7 +2,7 @@
 
 // Package afpacket captures from network interfaces and sends to them, through AF_PACKET
 // sockets of Linux. On other systems its functions return an error that wraps
-// errors.ErrUnsupported.
+// errors.ErrUnsupported. The example of [Open] writes each packet of an interface once.
 //
 // [Open] returns a [Capture], which is a [capture.Source]: whatever works on files works on
 // live traffic. The kernel writes packets into TPACKET_V3 rings in shared memory
@@ -23,11 +23,11 @@
 // up.
 //
 // Changes by the kernel before the capture cannot be undone. Receive offload (GRO) merges
-// packets into one of 64 KiB and more (see NotMerging). Packets that the
+// packets into packets of 64 KiB and more (see NotMerging). Packets that the
 // host itself sends often lack their checksums. [Stats] counts both.
 //
 // Errors wrap [ErrNoInterface], [ErrDown], [ErrRemoved], [ErrLinkChanged],
-// [ErrNotPermitted], [ErrLinkType] or one of the reasons why a filter does not fit.
+// [ErrNotPermitted], [ErrLinkType], or [ErrFilter] and the other reasons why a filter does not fit.
 // [Open] and [OpenSender] need CAP_NET_RAW and no other privilege.
 //
 //	question                                      file

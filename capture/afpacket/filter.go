@@ -14,12 +14,19 @@ import (
 // Codes of classic BPF instructions, and offsets of loads that do not count from the start of a
 // frame (linux/filter.h).
 const (
+	opClass = 0x07
+	opMode  = 0xE0
+
 	opReturn    = 0x06 // of a constant
 	opLoadWord  = 0x20 // from an absolute offset
 	opLoadZero  = 0x00 // of the constant 0
 	opJumpEqual = 0x15
 
-	// ancillaryOffset (SKF_AD_OFF) and a bpf.Extension are the offset of metadata of the kernel.
+	classLoad, classLoadX                  = 0x00, 0x01
+	modeAbsolute, modeIndirect, modeNibble = 0x20, 0x40, 0xA0
+
+	// ancillaryOffset (SKF_AD_OFF) and the number of an extension (x/net/bpf) are the offset of metadata
+	// of the kernel.
 	ancillaryOffset = 0xFFFFF000
 	// networkOffset (SKF_NET_OFF) is the offset of the network header, in the linear part of the
 	// packet.
@@ -74,8 +81,8 @@ func (c *Config) filterFor(link capture.LinkType) ([]bpf.RawInstruction, error) 
 	return p, nil
 }
 
-// program returns the socket filter of one interface: the user's program, or one that
-// every packet passes. It limits lengths to snapLen, and passes looped-back packets once.
+// program returns the socket filter of an interface: the user's program, or a program that
+// accepts all packets. It limits lengths to snapLen, and accepts looped-back packets once.
 func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool) ([]bpf.RawInstruction, error) {
 	var p []bpf.RawInstruction
 	if everywhere {
@@ -85,12 +92,14 @@ func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool)
 		return append(p, bpf.RawInstruction{Op: opReturn, K: snapLen}), nil
 	}
 	for _, ins := range user {
-		if end, ok := ins.Disassemble().(bpf.RetConstant); ok {
-			ins.K = min(end.Val, snapLen)
+		if ins.Op == opReturn {
+			ins.K = min(ins.K, snapLen)
 		} else if cooked {
-			if ins.K, ok = translateCooked(ins); !ok {
+			k, ok := translateCooked(ins)
+			if !ok {
 				return nil, ErrFilter
 			}
+			ins.K = k
 		}
 		p = append(p, ins)
 	}
@@ -105,21 +114,15 @@ var cookedFields = map[uint32]bpf.Extension{0: bpf.ExtProto, 4: bpf.ExtInterface
 // a LINKTYPE_LINUX_SLL2 header. The kernel runs programs on the original frame, so the
 // operand must point to metadata or count from the network header instead. ok is
 // false for fields that the kernel cannot provide.
-func translateCooked(raw bpf.RawInstruction) (k uint32, ok bool) {
-	absolute := false
-	switch raw.Disassemble().(type) {
-	case bpf.LoadAbsolute:
-		absolute = true
-	case bpf.LoadIndirect, bpf.LoadMemShift:
-	default:
-		return raw.K, true
-	}
+func translateCooked(ins bpf.RawInstruction) (k uint32, ok bool) {
+	class, mode := ins.Op&opClass, ins.Op&opMode
+	fromFrame := class == classLoad && (mode == modeAbsolute || mode == modeIndirect) || class == classLoadX && mode == modeNibble
 	switch {
-	case raw.K >= networkOffset:
-		return raw.K, true
-	case raw.K >= cookedLen:
-		return raw.K - cookedLen + networkOffset, true
+	case !fromFrame || ins.K >= networkOffset:
+		return ins.K, true
+	case ins.K >= cookedLen:
+		return ins.K - cookedLen + networkOffset, true
 	}
-	field, known := cookedFields[raw.K]
-	return ancillaryOffset + uint32(field), known && absolute
+	field, known := cookedFields[ins.K]
+	return ancillaryOffset + uint32(field), known && mode == modeAbsolute
 }

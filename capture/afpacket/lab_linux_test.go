@@ -20,7 +20,7 @@ import (
 )
 
 // enterLab moves the test's thread into a new network namespace with a pair of
-// interfaces, left and right: what goes into one comes out of the other.
+// interfaces, left and right: what goes into either comes out of the other.
 func enterLab(t testing.TB) {
 	t.Helper()
 	labtest.Enter(t)

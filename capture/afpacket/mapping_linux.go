@@ -21,7 +21,7 @@ type mapping struct {
 
 	mu     sync.Mutex
 	users  []int // of each ring block
-	lent   int   // holds of ring blocks by batches, one for each block and batch
+	lent   int   // pairs of a batch and a ring block that it holds
 	closed bool
 }
 
@@ -54,7 +54,7 @@ func (m *mapping) use(number int) {
 	m.users[number]++
 }
 
-// done ends a use. The last one returns the ring block to the kernel.
+// done ends a use. The end of the last use returns the ring block to the kernel.
 func (m *mapping) done(number int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ type loan struct {
 	first, blocks int
 }
 
-// add lends a batch the ring block behind the ones that it holds.
+// add lends a batch the ring block behind the blocks that it holds.
 func (l *loans) add(b *capture.Batch, of *mapping, number int) {
 	of.lend(number)
 	l.mu.Lock()

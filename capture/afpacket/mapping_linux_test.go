@@ -22,7 +22,7 @@ type inFlight struct {
 	want map[*capture.Batch][]byte // the first frame
 }
 
-// next sends a hundred frames, and takes a batch of the received ones.
+// next sends a hundred frames, and takes a batch of received frames.
 func (f *inFlight) next(s *Sender) *capture.Batch {
 	f.t.Helper()
 	const frames = 100
@@ -118,7 +118,7 @@ func TestBatchesInFlight(t *testing.T) {
 	src.GiveBack(last)
 }
 
-// TestBehind distinguishes a waiting ring block from the rest of one that is being read.
+// TestBehind distinguishes a waiting ring block from the rest of a ring block that is being read.
 func TestBehind(t *testing.T) {
 	const block, blocks = 4096, 3
 	for _, test := range []struct {

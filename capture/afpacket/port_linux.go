@@ -70,8 +70,8 @@ func (p *port) Open() error {
 // Final returns false: an interface may go away again, or memory be short for a while.
 func (p *port) Final(error) bool { return false }
 
-// Start lets packets in. The rings of one interface share its packets from the start: all
-// of them exist already, so none gets packets that belong to a later one.
+// Start lets packets in. The rings of an interface share its packets from the start: all rings
+// exist already, so none gets packets that belong to a later ring.
 func (p *port) Start() error {
 	for _, r := range p.rings {
 		if err := startReceiving(r.fd, &p.Device, p.conf, p.code); err != nil {
@@ -111,12 +111,7 @@ func (p *port) Waiting() bool { return slices.ContainsFunc(p.rings, (*ring).read
 func (p *port) Behind() bool { return slices.ContainsFunc(p.rings, (*ring).behind) }
 
 func (p *port) Drained() bool {
-	for _, r := range p.rings {
-		if !r.drained() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.rings, func(r *ring) bool { return !r.drained() })
 }
 
 func (p *port) Counts() (received, dropped uint64) {

@@ -185,7 +185,7 @@ func parseLink(m *syscall.NetlinkMessage) (link, error) {
 		}
 	}
 	if elsewhere {
-		l.lower = 0 // the index belongs to another namespace
+		l.lower = 0 // the index belongs to the other namespace
 	}
 	return l, nil
 }

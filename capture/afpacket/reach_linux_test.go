@@ -99,7 +99,7 @@ func TestParseLink(t *testing.T) {
 			t.Errorf("%+v, want %+v: %v", got, c.want, err)
 		}
 	}
-	kind := func(text string) []byte { // with another attribute before it
+	kind := func(text string) []byte { // with an unrelated attribute before it
 		return message(unix.IFLA_INFO_DATA, uint32(1), unix.IFLA_INFO_KIND, text).Data[syscall.SizeofIfInfomsg:]
 	}
 	for text, want := range map[string]bool{"macvlan": true, "macvtap": true, "ipvlan": true, "vlan": false, "veth": false} {

@@ -25,7 +25,7 @@ type ring struct {
 	mu    sync.Mutex // guards the fields below, and fd against close
 	since uint64     // packets received, less those dropped, since the ring was opened
 	stats Stats
-	// unhandled is that of the walker.
+	// unhandled is walkerCounts.unhandled, as of the last publish.
 	unhandled uint64
 }
 
@@ -52,8 +52,8 @@ func (r *ring) close() {
 	}
 }
 
-// ready reports whether the next packets wait: behind others of their ring block, or in one
-// that the kernel has filled.
+// ready reports whether the next packets wait: in the rest of a ring block, or in a block that the
+// kernel has filled.
 func (r *ring) ready() bool {
 	return r.fd >= 0 && (r.walker.left > 0 || r.mapping.ready(r.next))
 }

@@ -3,6 +3,7 @@
 package afpacket
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -61,14 +62,14 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	if _, err := sockets.Expect(conf.Interface, conf.Wait); err != nil {
 		return nil, err
 	}
-	conf.RetryTimeout = positive(conf.RetryTimeout, defaultRetryTimeout)
+	conf.RetryTimeout = cmp.Or(max(conf.RetryTimeout, 0), defaultRetryTimeout)
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
 		return nil, kernelError(conf.Interface, "socket", err)
 	}
 	s := &Sender{fd: fd, conf: conf, outage: outage{unbound: true}}
 	if err := s.prepare(); err != nil {
-		_ = unix.Close(fd) // the first error is the one to report
+		_ = unix.Close(fd) // the first error is reported
 		return nil, err
 	}
 	for i := range s.messages {
@@ -102,8 +103,8 @@ func (s *Sender) prepare() error {
 // Send returns it again, also for batches without a frame to send, until a frame was
 // sent: nil after an error means that the interface works again. Until then frames are
 // lost and counted, and Send looks at intervals that grow to a tenth of a second for an interface of
-// that name that is up, or else for the one that it sent to, under another name. Frames that are
-// not Ethernet are lost too; the error then wraps ErrLinkType.
+// that name that is up, else for the renamed interface that it sent to. Frames that are not Ethernet
+// are lost too; the error then wraps ErrLinkType.
 func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 	var foreign error
 	for i := range b.Frames {
@@ -261,8 +262,8 @@ func (o *outage) due(now time.Time) bool {
 }
 
 // reconnect reports whether there is, as far as is known, an interface to send to. It binds the
-// socket to one, as sockets.Current has it. It does not open another socket: binding needs no
-// capability, so it works in a process that has dropped its own.
+// socket to the interface that sockets.Current chooses. It does not open a new socket: binding needs
+// no capability, so it works in a process that has dropped its own.
 func (s *Sender) reconnect() bool {
 	o := &s.outage
 	if !o.unbound {
@@ -277,7 +278,7 @@ func (s *Sender) reconnect() bool {
 		err = checkSendable(&d)
 	}
 	if err == nil {
-		err = bindSender(s.fd, &d)
+		err = bind(s.fd, &d, noProtocol)
 	}
 	if err != nil {
 		o.reason = err
@@ -287,9 +288,9 @@ func (s *Sender) reconnect() bool {
 	return true
 }
 
-// Avoid keeps s from sending, after an outage, to the interface of another sender: interfaces may
-// have swapped names. senders may contain s. One goroutine at a time may call the methods of all
-// of them.
+// Avoid keeps s from sending, after an outage, to the interface of any of these senders: interfaces
+// may have swapped names. senders may contain s. One goroutine at a time may call the methods of all
+// senders.
 func (s *Sender) Avoid(senders []*Sender) { s.others = senders }
 
 func (s *Sender) otherSockets() (fds []int) {
@@ -301,8 +302,8 @@ func (s *Sender) otherSockets() (fds []int) {
 	return fds
 }
 
-// Reachable reports whether there is, as far as is known, an interface to send to. It looks
-// for one as Send does.
+// Reachable reports whether there is, as far as is known, an interface to send to. It looks it up
+// at the intervals of Send.
 func (s *Sender) Reachable() bool { return s.reconnect() }
 
 // checkSendable returns why frames cannot be sent to an interface.
@@ -316,14 +317,7 @@ func checkSendable(d *sockets.Device) error {
 	return nil
 }
 
-func bindSender(fd int, d *sockets.Device) error {
-	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: d.Index}); err != nil {
-		return kernelError(d.Name, "bind", err)
-	}
-	return nil
-}
-
-// skip counts a frame that is not sent, and warns about the first one.
+// skip counts a frame that is not sent, and warns about the first frame of each reason.
 func (s *Sender) skip(count *atomic.Uint64, why func() error) {
 	if count.Add(1) == 1 && s.conf.Warn != nil {
 		s.conf.Warn(why())

@@ -137,7 +137,7 @@ func TestSendLinkType(t *testing.T) {
 }
 
 // dropCapabilities drops the capabilities of the test's thread for good. Programs that it
-// starts have those of root again.
+// starts have all capabilities of root again.
 func dropCapabilities(t *testing.T) {
 	t.Helper()
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

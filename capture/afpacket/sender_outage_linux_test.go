@@ -64,7 +64,7 @@ func TestSendOutage(t *testing.T) {
 	}
 }
 
-// TestSendRenamed renames the interface, and gives its name to another one. A sender follows it as
+// TestSendRenamed renames the interface, and gives its name to a new interface. A sender follows it as
 // a capture does.
 func TestSendRenamed(t *testing.T) {
 	enterLab(t)
@@ -127,7 +127,7 @@ func TestSendNamesSwapped(t *testing.T) {
 		send(t, senders[1-i], numbered(9, 60))
 		capturetest.CompareFrames(t, rest(t, src).Data, want)
 	}
-	labtest.IP(t, "link del other") // the first one had it
+	labtest.IP(t, "link del other") // the renamed interface had it
 	wait.Until(t, "the error to say that the interface is in use", func() bool {
 		err := senders[0].Send(b, nil)
 		return errors.Is(err, ErrNoInterface) && strings.Contains(err.Error(), "in use already")

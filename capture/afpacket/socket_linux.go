@@ -26,7 +26,7 @@ func openSocket(d *sockets.Device, c *Config) (fd int, memory []byte, err error)
 		return -1, nil, kernelError(d.Name, "socket", err)
 	}
 	if memory, err = prepare(fd, d, c); err != nil {
-		_ = unix.Close(fd) // prepare's error is the one to report
+		_ = unix.Close(fd) // the error of prepare is reported
 		return -1, nil, err
 	}
 	return fd, memory, nil
@@ -62,7 +62,7 @@ func prepare(fd int, d *sockets.Device, c *Config) ([]byte, error) {
 		err = setPromiscuous(fd, d, c)
 	}
 	if err != nil {
-		_ = unix.Munmap(memory) // the first error is the one to report
+		_ = unix.Munmap(memory) // the first error is reported
 		return nil, err
 	}
 	return memory, nil
@@ -100,7 +100,7 @@ func mapRing(fd int, d *sockets.Device, c *Config) ([]byte, error) {
 	if err := unix.SetsockoptTpacketReq3(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &request); err != nil {
 		return nil, kernelError(d.Name, "PACKET_RX_RING", err)
 	}
-	// The ring touches every page on every turn: fault them in now, not one by one.
+	// The ring touches every page on every turn: fault all pages in now.
 	memory, err := unix.Mmap(fd, 0, c.RingBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, kernelError(d.Name, "mmap", err)
@@ -142,9 +142,9 @@ func joinFanout(rings []*ring, d *sockets.Device, c *Config) error {
 
 // A socket receives nothing before its ring is ready, and nothing more while the ring is
 // drained. There are two ways to switch its intake. A socket that wants all packets whole
-// is bound to another protocol. Every other socket gets another socket filter, which
-// costs some time for each packet; a socket of a fanout group, for example, cannot be
-// bound again.
+// is bound to a protocol without packets. Every other socket gets a filter that rejects all
+// packets, and a filter costs some time for each packet; a socket of a fanout group, for example,
+// cannot be bound again.
 
 // usesSocketFilter reports which of the two ways is used.
 func usesSocketFilter(d *sockets.Device, c *Config) bool {
@@ -211,8 +211,7 @@ func bind(fd int, d *sockets.Device, protocol uint16) error {
 	return nil
 }
 
-// attachFilter replaces the socket filter. No packet passes between the old and the new
-// one.
+// attachFilter replaces the socket filter. No packet passes between the old and the new filter.
 func attachFilter(fd int, program []bpf.RawInstruction) error {
 	if len(program) > unix.BPF_MAXINSNS {
 		return unix.EINVAL // the kernel's own answer; its length field has only 16 bits

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,15 +81,11 @@ func compile(ctx context.Context, expr string, link capture.LinkType, snaplen in
 // needsKernel reports whether an expression may need data that the kernel keeps outside of the
 // frame. The name of a host may contain such a word. The program is right then too.
 func needsKernel(expr string) bool {
-	for _, word := range []string{"vlan", "inbound", "outbound", "ifindex"} {
-		if strings.Contains(expr, word) {
-			return true
-		}
-	}
-	return false
+	words := []string{"vlan", "inbound", "outbound", "ifindex"}
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(expr, word) })
 }
 
-// liveNames are libpcap's names of link types of interfaces, without cooked ones. A cooked
+// liveNames are libpcap's names of link types of interfaces, without cooked types. A cooked
 // header holds the direction, and has no place for tags.
 var liveNames = map[capture.LinkType]string{
 	capture.LinkEthernet:  "EN10MB",

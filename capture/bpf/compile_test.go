@@ -52,7 +52,7 @@ func TestCompileLinks(t *testing.T) {
 	}
 }
 
-// TestCompileErrors wants one line each, with libpcap's reason.
+// TestCompileErrors wants a single line each, with libpcap's reason.
 func TestCompileErrors(t *testing.T) {
 	needCompiler(t)
 	for _, c := range []struct {
@@ -86,7 +86,7 @@ func TestCompileCancelled(t *testing.T) {
 }
 
 // standIn puts a shell script in tcpdump's place. No test opens an interface with the
-// true one: that takes root, and a kernel in order.
+// true tcpdump: that takes root, and a kernel in order.
 func standIn(t *testing.T, script string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {

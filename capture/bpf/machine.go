@@ -12,7 +12,7 @@ import (
 // the frame before it jumps back.
 const maxJumpsBack = 1 << 20
 
-// Machine runs one program on captured frames. It has no state between frames, so any
+// Machine runs a program on captured frames. It has no state between frames, so any
 // number of goroutines may use it.
 type Machine struct{ steps []step }
 
@@ -241,7 +241,7 @@ func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 }
 
 // step is an instruction as a Machine runs it. Operations are numbered without gaps, so
-// that the switch becomes one jump; targets count from the start of the program.
+// that the switch becomes a single jump; targets count from the start of the program.
 type step struct {
 	op      operation
 	yes, no uint16 // the next step; no is for branches
@@ -333,8 +333,8 @@ var operations = map[uint16]operation{
 	opALU | aluXor | byX: doXorX, opALU | aluShl | byX: doShlX, opALU | aluShr | byX: doShrX,
 }
 
-// fused are pairs of a load and a branch that run as one step: most programs are made
-// of them.
+// fused are pairs of a load and a branch that run as a single step: most programs are made of
+// such pairs.
 var fused = map[[2]operation]operation{
 	{doLoadWord, doEqual}:    doLoadWordEqual,
 	{doLoadHalf, doEqual}:    doLoadHalfEqual,

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// Parse reads a program as tcpdump -ddd prints it: a line with the number of instructions, then
-// one a line as four decimal numbers: operation, jump if true, jump if false, operand. The
+// Parse reads a program as tcpdump -ddd prints it: a line with the number of instructions, then a
+// line for each with four decimal numbers: operation, jump if true, jump if false, operand. The
 // error wraps [ErrProgram], or comes from r.
 func Parse(r io.Reader) ([]bpf.RawInstruction, error) {
 	lines := bufio.NewScanner(r)
@@ -78,7 +78,7 @@ func parseInstruction(line string) (ins bpf.RawInstruction, ok bool) {
 var ErrProgram = errors.New("not a BPF program")
 
 // check returns an error if a [Machine] cannot run the program. A program has up to maxLen
-// known instructions, and ends with a return. Jumps stay inside; unconditional ones may go
+// known instructions, and ends with a return. Jumps stay inside; unconditional jumps may go
 // back, as in protochain. Constant divisors are not 0, constant shifts are below 32, and
 // scratch memory is in range. Source: pcapint_validate_filter of libpcap's bpf_filter.c.
 func check(program []bpf.RawInstruction) error {
@@ -111,16 +111,13 @@ func faultOf(ins bpf.RawInstruction, at, n int) string {
 		return "a shift by more bits than there are"
 	}
 	for _, next := range successors(at, ins) {
-		if next < 0 || next >= n && !isStraight(ins.Op) {
+		// check reports a last instruction that is neither a jump nor a return.
+		if next < 0 || next >= n && ins.Op&classMask == opJump {
 			return "a jump beyond the end"
 		}
 	}
 	return ""
 }
-
-// isStraight reports whether the next instruction follows. There is one, since the last
-// instruction is a return.
-func isStraight(op uint16) bool { return op&classMask != opJump }
 
 // isBranch reports whether an instruction is a conditional jump.
 func isBranch(op uint16) bool { return op&classMask == opJump && op != opJump|jumpAlways }
@@ -129,7 +126,7 @@ func usesMemory(op uint16) bool {
 	return op == opStore || op == opStoreX || op == opLoad|memoryMode || op == opLoadX|memoryMode
 }
 
-// successors returns the instructions that may follow the one at at.
+// successors returns the numbers of the instructions that may follow instruction at.
 func successors(at int, ins bpf.RawInstruction) []int {
 	switch {
 	case ins.Op&classMask == opReturn:

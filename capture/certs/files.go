@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,7 +29,7 @@ const (
 	readTime = time.Second
 )
 
-// Files are the certificates of one side of TLS, in PEM. Nil Files stand for no TLS; zero Files
+// Files are the certificates of a side of TLS, in PEM. Nil Files stand for no TLS; zero Files
 // have no certificate, and trust the authorities of the system. Methods may be called concurrently.
 type Files struct {
 	// Warn gets errors of renewed files, and of a certificate that is out of its time, each once.
@@ -108,12 +109,7 @@ func (f *Files) load() (*content, error) {
 }
 
 func (c *content) equal(other *content) bool {
-	for i := range c.texts {
-		if !bytes.Equal(c.texts[i], other.texts[i]) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(c.texts[:], other.texts[:], bytes.Equal)
 }
 
 // readFile reads a file, which may be a pipe only where it is read once.
@@ -195,7 +191,7 @@ func (f *Files) renew(done chan struct{}) {
 	f.warn(c.outOfTime(f.cert))
 }
 
-// warn passes a warning on unless it is the last one again. Nil stands for no warning.
+// warn passes a warning on unless it equals the last warning. Nil stands for no warning.
 func (f *Files) warn(err error) {
 	text := ""
 	if err != nil {
@@ -230,7 +226,7 @@ func (f *Files) Failure() error {
 }
 
 // Expiry returns the file of the certificate of this side, and when the certificate expires. The
-// name is "" without one.
+// name is "" without a certificate.
 func (f *Files) Expiry() (name string, at time.Time) {
 	if f == nil || f.cert == "" {
 		return "", time.Time{}
@@ -240,7 +236,7 @@ func (f *Files) Expiry() (name string, at time.Time) {
 
 // Server returns the configuration of a side that listens, of a least version of TLS such as
 // tls.VersionTLS12. It asks for certificates only if there are authorities. Nothing of an earlier
-// connection spares a peer the proof of its certificate. The error is for Files without one.
+// connection spares a peer the proof of its certificate. The error is for Files without a certificate.
 func (f *Files) Server(least uint16) (*tls.Config, error) {
 	if f.cert == "" {
 		return nil, fmt.Errorf("%w: a side that listens needs a certificate and its key", ErrTLS)
@@ -257,7 +253,7 @@ func (f *Files) Server(least uint16) (*tls.Config, error) {
 	return config, nil
 }
 
-// Client returns the configuration of one connection to a host, whose name is verified.
+// Client returns the configuration of a connection to a host, whose name is verified.
 func (f *Files) Client(host string) *tls.Config {
 	c := f.now()
 	return &tls.Config{Certificates: c.certificates, RootCAs: c.pool, ServerName: host, MinVersion: tls.VersionTLS12}

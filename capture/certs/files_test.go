@@ -102,8 +102,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// TestRenewal replaces the files of a running server, one after another, by sound and by damaged
-// ones.
+// TestRenewal replaces the files of a running server, in turn, by sound and by damaged files.
 func TestRenewal(t *testing.T) {
 	a := certstest.New(t)
 	cert, key, authority := a.Files(t, "node", time.Hour)
@@ -166,7 +165,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestRemoved removes the files, and puts a folder in the place of another.
+// TestRemoved removes the files, and puts a folder in the place of a file.
 func TestRemoved(t *testing.T) {
 	cert, key, authority := certstest.New(t).Files(t, "node", time.Hour)
 	server, says := load(t, cert, key, authority)

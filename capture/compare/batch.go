@@ -71,9 +71,8 @@ func (p *Preparer) Prepare(b *capture.Batch) {
 	k := &p.known
 	p.digest(k, b)
 	n := len(b.Frames)
-	k.talks, k.ends = capture.Resize(k.talks, n), capture.Resize(k.ends, n)
+	k.talks, k.ends = capture.Zeroed(k.talks, n), capture.Resize(k.ends, n)
 	k.four, k.six = k.four[:0], k.six[:0]
-	clear(k.talks)
 	for from, to := range b.Groups() {
 		keys := p.keyer.FromFrames(b, from, to-from)[0]
 		for i, frame := range keys.V4Frame {

@@ -93,7 +93,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// sparse is a Source of batches in which a filter left one packet or none.
+// sparse is a Source of batches in which a filter left at most one packet.
 type sparse struct {
 	weighed
 	batches int

@@ -107,7 +107,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestMedian compares medians with those of sorted values, of which many are equal or in order, too.
+// TestMedian compares medians with the middle of sorted values, of which many are equal or in order, too.
 func TestMedian(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for n := 1; n < 5000; n = n*5/4 + 1 {

@@ -21,14 +21,14 @@ type sameness struct {
 
 func (p *packet) identity() sameness { return sameness{p.id, p.flow, p.answer, p.six, p.arp} }
 
-// direction is one of a conversation.
+// direction is a direction of a conversation.
 type direction struct {
 	flow        uint32
 	answer, six bool
 }
 
 // model matches packets with plain maps: the equal packets of both sides, in order, one to
-// one. What lies more than a window behind the other side's is skipped.
+// one. Packets more than a window behind the other side's are skipped.
 func model(a, b []packet, offset, window int64) (mates map[int]int, missing [2][]int) {
 	lists := map[sameness]*[2][]int{}
 	for side, packets := range [2][]packet{a, b} {
@@ -63,7 +63,7 @@ func model(a, b []packet, offset, window int64) (mates map[int]int, missing [2][
 	return mates, missing
 }
 
-// reordered counts the packets of B that come behind a later one of their direction.
+// reordered counts the packets of B that come behind a later packet of their direction.
 func reordered(b []packet, mates map[int]int) (n uint64) {
 	latest := map[direction]int{}
 	for i := range b {

@@ -56,7 +56,7 @@ func TestWildOld(t *testing.T) {
 	}
 }
 
-// TestWildOffset finds no offset that clocks cannot have, and none grows to one.
+// TestWildOffset finds no offset that clocks cannot have, and no offset grows beyond.
 func TestWildOffset(t *testing.T) {
 	var seen []probe
 	for i := range uint64(100) {

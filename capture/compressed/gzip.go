@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// gzipMembers reads consecutive gzip members as one stream. Zeros after the last member
+// gzipMembers reads consecutive gzip members as a single stream. Zeros after the last member
 // are padding: tapes and fixed block sizes leave it, and gzip -t accepts it.
 type gzipMembers struct {
 	br *bufio.Reader

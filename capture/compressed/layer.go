@@ -23,8 +23,8 @@ const maxWindow = 128 << 20
 // bufferSize is how much compressed data is read at once.
 const bufferSize = 128 << 10
 
-// layer is one decompressor. Its errors wrap capture.ErrTruncated or capture.ErrDamaged and
-// name the compression, unless they are those of the stream below it.
+// layer is a decompressor. Its errors wrap capture.ErrTruncated or capture.ErrDamaged and
+// name the compression. Errors of the stream below it stay as they are.
 type layer struct {
 	name  string
 	r     io.Reader
@@ -62,7 +62,7 @@ func compression(head []byte) string {
 	switch magic := binary.LittleEndian.Uint32(head); {
 	case magic == 0xFD2FB528: // RFC 8878, section 3.1.1
 		return "zstd"
-	case magic == 0x184D2204, magic == 0x184C2102: // lz4 frame format, and the legacy one
+	case magic == 0x184D2204, magic == 0x184C2102: // lz4 frame format, and legacy format
 		return "lz4"
 	case magic&^15 == 0x184D2A50: // RFC 8878, section 3.1.2
 		return "skip"
@@ -106,9 +106,9 @@ func (l *layer) open(br *bufio.Reader) error {
 		l.r = members
 		return err
 	case "zstd":
-		// One block at a time, on our own goroutine. A decoder that is more than one
-		// block ahead holds more memory and takes a fifth more processor time. And Close
-		// need not wait for it while it waits for a pipe.
+		// A block at a time, on our own goroutine. A decoder that is further ahead holds more
+		// memory and takes a fifth more processor time. And Close need not wait for it while it
+		// waits for a pipe.
 		zr, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {

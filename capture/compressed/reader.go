@@ -73,7 +73,7 @@ func (d *Reader) Close() {
 	}
 }
 
-// decompress opens one more layer if head, the bytes read last, begins compressed data.
+// decompress opens a further layer if head, the bytes read last, begins compressed data.
 func (d *Reader) decompress(head []byte) (bool, error) {
 	if compression(head) == "" {
 		return false, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// TestAnonymous has truncated packets, each twice with another time to live, as anonymizers leave
+// TestAnonymous has truncated packets, each twice with a different time to live, as anonymizers leave
 // them: header checksums are wrong, also in other ways for the copy, and there are none above. Only
 // identifications number them, if all lengths are right.
 func TestAnonymous(t *testing.T) {

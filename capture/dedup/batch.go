@@ -24,32 +24,26 @@ type BatchDetector struct {
 	within   *traits.SightingReader // nil without Within
 	messages *identity.Messages     // of the prepared packets last
 
-	digests   []digest.Digest
+	// v are the verdicts. Fixed packets are unjudged, undecidable or protected; see judgePairs for
+	// paired packets. There are ranks where packets wait and have preferences.
+	v         hold.Verdicts
 	tally     Tally
-	times     []int64
 	protocols []headers.Protocol
 	points    []uint32 // empty unless points matter
-	drop      []uint64 // a bit for each packet that is a copy
 
 	only, protected []uint64 // a bit for each packet that was chosen; empty without choosers
 	chosen          chosen
 	doubts          doubts
 	unfit           unfit
-	paired          []uint64 // see judgePairs; empty where judgePairs was not called
-	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
-	copies          []uint64 // a bit for each packet that is no first sighting: a copy, or unjudged
-	fixedMemory     []uint64
-	copiesMemory    []uint64 // not in use where copies are drop
-	notJudged       uint64   // packets of the last batch
-	protectedCopies uint64   // protected packets of the last batch that are copies
+	notJudged       uint64 // packets of the last batch
+	protectedCopies uint64 // protected packets of the last batch that are copies
 
 	atHold     *hold.Batch // nil if no packet waits for better copies
 	atHub      *hubBatch   // nil without a hub
-	ranks      []uint8     // of packets that wait: see rank; empty without preferences
 	rankMemory []uint64
 }
 
-// NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
+// NewBatchDetector makes a BatchDetector. A pipeline needs a BatchDetector for each batch in flight.
 func (d *Detector) NewBatchDetector() *BatchDetector {
 	p := d.newBatchDetector()
 	switch {
@@ -81,12 +75,12 @@ func (p *BatchDetector) Prepare(b *capture.Batch) {
 
 // Reset makes room for a batch of n packets, which PrepareGroup then takes group by group.
 func (p *BatchDetector) Reset(n int) {
-	p.digests = capture.Resize(p.digests, n)
+	p.v.Digests = capture.Resize(p.v.Digests, n)
 	p.tally = NewTally()
-	p.times = capture.Resize(p.times, n)
+	p.v.Times = capture.Resize(p.v.Times, n)
 	p.protocols = capture.Resize(p.protocols, n)
 	words := (n + 63) / 64
-	p.drop = capture.Resize(p.drop, words)
+	p.v.Drop = capture.Resize(p.v.Drop, words)
 	if p.detector.cfg.Only != nil {
 		p.only = capture.Resize(p.only, words)
 	}
@@ -100,7 +94,7 @@ func (p *BatchDetector) Reset(n int) {
 	}
 	p.atHold.Reset(n)
 	if len(p.detector.cfg.Prefer) > 0 {
-		p.ranks, p.rankMemory = capture.Resize(p.ranks, n), capture.Resize(p.rankMemory, words)
+		p.v.Ranks, p.rankMemory = capture.Resize(p.v.Ranks, n), capture.Resize(p.rankMemory, words)
 	}
 }
 
@@ -108,16 +102,16 @@ func (p *BatchDetector) Reset(n int) {
 // multiple of 64.
 func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Digest {
 	p.messages = p.identity.FromFrames(p.protocols[from:to], b, from)
-	p.messages.Sum(p.digests[from:to], p.digester)
+	p.messages.Sum(p.v.Digests[from:to], p.digester)
 	p.doubts.add(p.messages.Doubts(), from, p.detector.cfg.Across)
 	p.doubts.captured.Merge(p.messages.Captured())
 	p.tally.Truncated += p.messages.Truncated()
 	p.readUnfit(b, from, to)
 	if p.within != nil {
-		separate(p.digests[from:to], p.within.Points(b, from, to-from))
+		separate(p.v.Digests[from:to], p.within.Points(b, from, to-from))
 	}
 	before := p.tally.NonIP
-	p.tally.add(p.times[from:to], b.Frames[from:to], p.protocols[from:to])
+	p.tally.add(p.v.Times[from:to], b.Frames[from:to], p.protocols[from:to])
 	if p.tally.NonIP > before {
 		p.tally.unopened(p.decoder, b, from, p.protocols[from:to])
 	}
@@ -129,16 +123,16 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 		p.rank(b, from, to)
 		p.atHold.Prepare(b, p.messages, from, to)
 	}
-	return p.digests[from:to]
+	return p.v.Digests[from:to]
 }
 
 // Times returns the times of the prepared packets, or calendar.NoTime for times that
 // cannot be relied on.
-func (p *BatchDetector) Times() []int64 { return p.times }
+func (p *BatchDetector) Times() []int64 { return p.v.Times }
 
 // Digests returns the digests of the prepared packets. In landmark windows Judge changes them:
 // equal packets of different windows then have different digests.
-func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
+func (p *BatchDetector) Digests() []digest.Digest { return p.v.Digests }
 
 // Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is valid
 // until the next Reset. Batches must be judged in the order of the stream. Where packets wait for
@@ -151,23 +145,21 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	}
 	judged := p.judged()
 	if l := d.landmarks; l != nil {
-		l.Part(p.digests, p.times, judged)
+		l.Part(p.v.Digests, p.v.Times, judged)
 	}
 	p.judgeSorts(judged)
 	p.fix()
-	p.doubts.count(p.drop)
+	p.doubts.count(p.v.Drop)
 	d.count(p, b)
-	d.judged(b, p.drop)
+	d.judged(b, p.v.Drop)
 	switch {
 	case p.atHub != nil:
 		p.atHub.judge(b, p)
 	case p.atHold != nil:
-		p.atHold.Judge(b, hold.Verdicts{
-			Digests: p.digests, Times: p.times, Drop: p.drop, Copies: p.copies, Fixed: p.fixed,
-			Paired: p.paired, Unfit: p.unfit.found(), Ranks: p.ranks, Integrity: p.unfit.integrity,
-		})
+		p.v.Unfit, p.v.Integrity = p.unfit.found(), p.unfit.integrity
+		p.atHold.Judge(b, p.v)
 	}
-	return p.drop
+	return p.v.Drop
 }
 
 // Write passes a judged batch to w, with a bitmap of the packets to leave out. Where packets
@@ -187,9 +179,9 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	case p.atHold != nil:
 		return p.atHold.Write(b, write)
 	case d.cfg.Mark != nil:
-		return write(d.cfg.Mark.Mark(b, p.digests, p.drop, nil, nil))
+		return write(d.cfg.Mark.Mark(b, p.v.Digests, p.v.Drop, nil, nil))
 	}
-	return write(b, p.drop)
+	return write(b, p.v.Drop)
 }
 
 // settled returns the verdicts with which Write will pass on the judged batch. It reports
@@ -201,7 +193,7 @@ func (p *BatchDetector) settled() (drop []uint64, final bool) {
 	case p.atHold != nil:
 		return p.atHold.Final()
 	}
-	return p.drop, true
+	return p.v.Drop, true
 }
 
 // Finish passes on what waits. Call it after the last Write of all BatchDetectors, as a

@@ -32,7 +32,7 @@ func (p *BatchDetector) rank(b *capture.Batch, from, to int) {
 	if len(prefer) == 0 {
 		return
 	}
-	ranks := p.ranks[from:to]
+	ranks := p.v.Ranks[from:to]
 	for i := range ranks {
 		ranks[i] = uint8(len(prefer))
 	}
@@ -87,27 +87,27 @@ func (c *chosen) scatter(drop, only []uint64) {
 // then gets the digests that the filter has got.
 func (p *BatchDetector) judgeSorts(judged []uint64) {
 	d := p.detector
-	p.unfit.turn(p.digests)
-	p.paired = p.paired[:0]
+	p.unfit.turn(p.v.Digests)
+	p.v.Paired = p.v.Paired[:0]
 	switch {
 	case d.pairs.searches(p):
 		p.judgePairs(judged)
 	case judged != nil:
 		p.judgeChosen(judged)
 	default:
-		d.cfg.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+		d.cfg.Filter.TestAndSet(p.v.Drop, p.v.Digests, p.v.Times, p.points)
 	}
 	if d.hub == nil {
-		p.unfit.turn(p.digests)
+		p.unfit.turn(p.v.Digests)
 	}
 }
 
 // judgeChosen judges the packets whose bit in judged is set.
 func (p *BatchDetector) judgeChosen(judged []uint64) {
 	c := &p.chosen
-	c.gather(judged, p.digests, p.times, p.points)
+	c.gather(judged, p.v.Digests, p.v.Times, p.points)
 	p.detector.cfg.Filter.TestAndSet(c.drop, c.digests, c.times, c.points)
-	c.scatter(p.drop, judged)
+	c.scatter(p.v.Drop, judged)
 }
 
 // judged returns the packets that Only has chosen and that can be judged, nil for all.
@@ -115,33 +115,24 @@ func (p *BatchDetector) judged() []uint64 {
 	if !p.doubts.some {
 		return p.only
 	}
-	return p.doubts.decidable(p.only, len(p.digests))
+	return p.doubts.decidable(p.only, len(p.v.Digests))
 }
 
 // fix keeps the protected packets, and notes which packets were not judged or must stay.
 func (p *BatchDetector) fix() {
-	d, n := &p.detector.cfg, len(p.digests)
-	if d.Only == nil && d.Protect == nil && !p.doubts.some {
-		p.copies, p.fixed = p.drop, nil
-		return
+	n := len(p.v.Digests)
+	if p.v.Fixed = capture.Zeroed(p.v.Fixed, len(p.v.Drop)); p.detector.cfg.Only != nil {
+		p.v.Fixed = capture.Complement(p.v.Fixed, p.only, n)
 	}
-	if d.Only != nil {
-		p.fixedMemory = capture.Complement(p.fixedMemory, p.only, n)
-	} else {
-		p.fixedMemory = capture.Resize(p.fixedMemory, len(p.drop))
-		clear(p.fixedMemory)
-	}
-	p.fixed = p.fixedMemory
-	p.notJudged, p.protectedCopies = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
-	p.doubts.fix(p.fixed)
-	p.copiesMemory = capture.Resize(p.copiesMemory, len(p.drop))
-	p.copies = p.copiesMemory
-	for w := range p.copies {
-		p.copies[w] = p.drop[w] | p.fixed[w]
+	p.notJudged, p.protectedCopies = uint64(n)-capture.CountKept(p.v.Fixed, 0, n), 0
+	p.doubts.fix(p.v.Fixed)
+	p.v.Copies = capture.Resize(p.v.Copies, len(p.v.Drop))
+	for w := range p.v.Copies {
+		p.v.Copies[w] = p.v.Drop[w] | p.v.Fixed[w]
 	}
 	for w, word := range p.protected {
-		p.protectedCopies += uint64(bits.OnesCount64(p.drop[w] & word))
-		p.drop[w] &^= word
-		p.fixed[w] |= word
+		p.protectedCopies += uint64(bits.OnesCount64(p.v.Drop[w] & word))
+		p.v.Drop[w] &^= word
+		p.v.Fixed[w] |= word
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/dedup"
 )
 
-// bySum chooses about one packet of n by the sum of its bytes.
+// bySum chooses about every n-th packet by the sum of its bytes.
 func bySum(n uint32) dedup.Chooser {
 	return func(chosen []uint64, b *capture.Batch, from, to int) {
 		clear(chosen[:(to-from+63)/64])
@@ -90,7 +90,7 @@ func TestOnly(t *testing.T) {
 	})
 }
 
-// TestProtect checks that protected packets stay, and that all others are judged as if
+// TestProtect checks that protected packets stay, and that all other packets are judged as if
 // none were protected.
 func TestProtect(t *testing.T) {
 	eachTruth(t, func(t *testing.T, want *truth) {

@@ -113,7 +113,7 @@ func read(t *testing.T, name string) *capture.Batch {
 	return b
 }
 
-// testCuts compares what cfg finds in cut packets with what it, or one of others, finds in all
+// testCuts compares what cfg finds in cut packets with what it, or any of others, finds in all
 // of them. Up to chance copies more may be known only by a checksum.
 func testCuts(t *testing.T, b *capture.Batch, cfg dedup.Config, chance uint64, others ...dedup.Config) {
 	t.Helper()
@@ -210,7 +210,7 @@ func TestUndecidableBatches(t *testing.T) {
 	}
 }
 
-// TestUndecidableHold keeps them where they are while others wait for better copies.
+// TestUndecidableHold keeps undecidable packets in their places while others wait for better copies.
 func TestUndecidableHold(t *testing.T) {
 	b := datagrams(62, 0)
 	d, err := dedup.New(dedup.Config{Hold: hold.Config{Flow: true}})
@@ -219,7 +219,10 @@ func TestUndecidableHold(t *testing.T) {
 	}
 	defer d.Close()
 	written := uint64(0)
-	task := d.Tasks(writer{show: func(b *capture.Batch, drop []uint64) { written += capture.CountKept(drop, 0, len(b.Frames)) }})()
+	task := d.Tasks(writeFunc(func(b *capture.Batch, drop []uint64) error {
+		written += capture.CountKept(drop, 0, len(b.Frames))
+		return nil
+	}))()
 	task.Prepare(b)
 	if err := task.Judge(b); err != nil {
 		t.Fatal(err)
@@ -233,15 +236,4 @@ func TestUndecidableHold(t *testing.T) {
 	if written != 20 {
 		t.Errorf("%d of 20 packets were written", written)
 	}
-}
-
-// writer is a capture.Writer that shows what it gets.
-type writer struct {
-	capture.Writer
-	show func(b *capture.Batch, drop []uint64)
-}
-
-func (w writer) Write(b *capture.Batch, drop []uint64) error {
-	w.show(b, drop)
-	return nil
 }

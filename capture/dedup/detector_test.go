@@ -81,7 +81,7 @@ func eachTruth(t *testing.T, test func(t *testing.T, want *truth)) {
 	}
 }
 
-// detector makes one that is closed with the test.
+// detector makes a Detector that is closed with the test.
 func detector(t *testing.T, cfg dedup.Config) *dedup.Detector {
 	d, err := dedup.New(cfg)
 	if err != nil {
@@ -94,7 +94,7 @@ func detector(t *testing.T, cfg dedup.Config) *dedup.Detector {
 // marked appends the numbers of the packets whose bit is set, behind n packets.
 func marked(to []int, drop []uint64, n, packets int) []int {
 	for i := range packets {
-		if drop[i/64]>>(i%64)&1 != 0 {
+		if capture.IsSet(drop, i) {
 			to = append(to, n+i)
 		}
 	}
@@ -126,9 +126,23 @@ func TestCopies(t *testing.T) {
 	})
 }
 
+// writeFunc is a PacketWriter.
+type writeFunc func(b *capture.Batch, drop []uint64) error
+
+func (w writeFunc) Write(b *capture.Batch, drop []uint64) error { return w(b, drop) }
+
+// eachKept calls a function for each packet that stays.
+func eachKept(b *capture.Batch, drop []uint64, do func(i int)) error {
+	for i := range b.Frames {
+		if !capture.IsSet(drop, i) {
+			do(i)
+		}
+	}
+	return nil
+}
+
 // dropped is a writer that notes which packets are left out.
 type dropped struct {
-	capture.Writer
 	n    int
 	drop []int
 }

@@ -13,10 +13,9 @@ import (
 // without a checksum can equal different packets of their flow. They are judged if copies come only
 // from other points. Otherwise they are kept and not remembered.
 type doubts struct {
-	words       int
-	some, weak  bool     // whether there are any of each
-	undecidable []uint64 // a bit for each packet that is not judged; of no meaning unless some
-	checksum    []uint64 // a bit for each packet that is known only by a checksum; likewise for weak
+	some        bool     // undecidable has a bit
+	undecidable []uint64 // a bit for each packet that is not judged
+	checksum    []uint64 // a bit for each packet that is known only by a checksum
 	decidables  []uint64
 
 	captured identity.Captured
@@ -24,30 +23,21 @@ type doubts struct {
 	undecided, checksums uint64 // packets of the batch: not judged, and removed only by a checksum
 }
 
-// reset begins a batch.
+// reset begins a batch, whose bitmaps have this many words.
 func (d *doubts) reset(words int) {
-	*d = doubts{words: words, undecidable: d.undecidable, checksum: d.checksum, decidables: d.decidables}
+	*d = doubts{undecidable: capture.Zeroed(d.undecidable, words), checksum: capture.Zeroed(d.checksum, words), decidables: d.decidables}
 }
 
 // add adds the packets of a run that begins with packet from.
 func (d *doubts) add(all []identity.Doubt, from int, across bool) {
 	for _, doubt := range all {
 		if doubt.Checksum {
-			d.checksum = set(d.checksum, from+int(doubt.Number), d.words, &d.weak)
+			capture.SetBit(d.checksum, from+int(doubt.Number))
 		} else if !across {
-			d.undecidable = set(d.undecidable, from+int(doubt.Number), d.words, &d.some)
+			capture.SetBit(d.undecidable, from+int(doubt.Number))
+			d.some = true
 		}
 	}
-}
-
-// set sets a bit of a bitmap, which is empty unless begun.
-func set(bitmap []uint64, i, words int, begun *bool) []uint64 {
-	if !*begun {
-		bitmap, *begun = capture.Resize(bitmap, words), true
-		clear(bitmap)
-	}
-	bitmap[i/64] |= 1 << (i % 64)
-	return bitmap
 }
 
 // decidable returns the packets that can be judged: among those in only, or among all n if only
@@ -63,9 +53,6 @@ func (d *doubts) decidable(only []uint64, n int) []uint64 {
 // fix adds undecidable packets, which stay, to fixed, which already has the packets that are
 // not judged.
 func (d *doubts) fix(fixed []uint64) {
-	if !d.some {
-		return
-	}
 	for w, word := range d.undecidable {
 		d.undecided += uint64(bits.OnesCount64(word &^ fixed[w]))
 		fixed[w] |= word
@@ -74,9 +61,6 @@ func (d *doubts) fix(fixed []uint64) {
 
 // count counts the removed packets that are known only by a checksum.
 func (d *doubts) count(drop []uint64) {
-	if !d.weak {
-		return
-	}
 	for w, word := range d.checksum {
 		d.checksums += uint64(bits.OnesCount64(word & drop[w]))
 	}

@@ -19,17 +19,14 @@ import (
 )
 
 // checked is a writer that counts packets by what their checksums are.
-type checked struct {
-	capture.Writer
-	counts map[identity.Integrity]int
-}
+type checked struct{ counts map[identity.Integrity]int }
 
 // Write counts the packets that stay.
 func (w *checked) Write(b *capture.Batch, drop []uint64) error {
 	decoded := make([]headers.Header, len(b.Frames))
 	headers.NewDecoder(headers.DecoderConfig{Inner: true}).Decode(decoded, b, 0)
-	for lo, hi := capture.NextRun(drop, 0, len(b.Frames)); lo < len(b.Frames); lo, hi = capture.NextRun(drop, hi, len(b.Frames)) {
-		for i := lo; i < hi; i++ {
+	for i := range decoded {
+		if !capture.IsSet(drop, i) {
 			w.counts[identity.IntegrityOf(&decoded[i], b, i)]++
 		}
 	}
@@ -37,7 +34,7 @@ func (w *checked) Write(b *capture.Batch, drop []uint64) error {
 }
 
 // A mirror of both ends shows packets before a network card has filled in their checksums, and
-// after. With Intact those with the right checksums stay.
+// after. With Intact the packets with the right checksums stay.
 func ExampleConfig_intact() {
 	for _, intact := range []bool{false, true} {
 		src, err := pcapfile.Open("../../testdata/pcaps/mirror-vxlan.pcap", pcapfile.Options{})

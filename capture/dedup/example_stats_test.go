@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 
-// discard is a writer for those who only count.
+// discard is a writer for programs that only count.
 type discard struct{}
 
 func (discard) Write(*capture.Batch, []uint64) error { return nil }

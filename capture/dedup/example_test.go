@@ -24,7 +24,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// removeCopies writes each packet of a capture once to another file. That file appears
+// removeCopies writes each packet of a capture once to a new file, which appears
 // under its name after a clean end only.
 func removeCopies(ctx context.Context, in, out string) error {
 	src, err := pcapfile.Open(in, pcapfile.Options{})
@@ -66,7 +66,7 @@ func Example() {
 }
 
 // A router sees each packet at two interfaces. With Flow all packets of a conversation
-// are those of one interface.
+// are from the same interface.
 func ExampleConfig_hold() {
 	for _, flow := range []bool{false, true} {
 		src, err := pcapfile.Open("../../testdata/pcaps/router-plain.pcapng", pcapfile.Options{})
@@ -94,7 +94,6 @@ func ExampleConfig_hold() {
 
 // interfaces is a writer that notes which interfaces the packets of conversations are from.
 type interfaces struct {
-	capture.Writer
 	packets int
 	from    map[uint64]map[uint32]bool
 }
@@ -106,7 +105,7 @@ func (w *interfaces) Write(b *capture.Batch, drop []uint64) error {
 	}
 	seen := traits.NewSightingReader(traits.SightingConfig{}).Read(b, 0, len(b.Frames))
 	for i, conversation := range seen.Conversation {
-		if drop[i/64]>>(i%64)&1 != 0 {
+		if capture.IsSet(drop, i) {
 			continue
 		}
 		w.packets++
@@ -208,7 +207,7 @@ func ExampleChooser() {
 }
 
 // ticker is a source of a program's own: each of its packets comes twice. Its interface is
-// in the first batch. All later ones know of it, whoever reads them.
+// in the first batch. All later batches know of it, whoever reads them.
 type ticker struct {
 	left       int
 	interfaces []capture.Interface
@@ -283,7 +282,7 @@ func ExampleNew_landmark() {
 	// Output: copies: 010
 }
 
-// A packet is a copy only if the table has an equal one, too. A table of 64 bytes has the last
+// A packet is a copy only if the table has an equal packet, too. A table of 64 bytes has the last
 // eight packets.
 func ExampleConfig_verifyCopies() {
 	d, err := dedup.New(dedup.Config{VerifyCopies: 64})

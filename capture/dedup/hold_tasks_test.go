@@ -97,20 +97,16 @@ func (m *mirrored) Close() error { return nil }
 
 // kept is a writer that notes in which VLAN each packet stays.
 type kept struct {
-	capture.Writer
 	packets []mirroredPacket
 	vlans   []uint16
 }
 
 func (w *kept) Write(b *capture.Batch, drop []uint64) error {
-	for lo, hi := capture.NextRun(drop, 0, len(b.Frames)); lo < len(b.Frames); lo, hi = capture.NextRun(drop, hi, len(b.Frames)) {
-		for i := lo; i < hi; i++ {
-			data := b.Data(i)
-			w.packets = append(w.packets, mirroredPacket{binary.BigEndian.Uint32(data[payloadAt:]), binary.BigEndian.Uint32(data[payloadAt+4:])})
-			w.vlans = append(w.vlans, binary.BigEndian.Uint16(data[vlanAt:]))
-		}
-	}
-	return nil
+	return eachKept(b, drop, func(i int) {
+		data := b.Data(i)
+		w.packets = append(w.packets, mirroredPacket{binary.BigEndian.Uint32(data[payloadAt:]), binary.BigEndian.Uint32(data[payloadAt+4:])})
+		w.vlans = append(w.vlans, binary.BigEndian.Uint16(data[vlanAt:]))
+	})
 }
 
 // TestKeepFlow keeps each packet once, in order, and from home unless it was lost there,
@@ -174,11 +170,11 @@ func (w *splitCounter) Write(b *capture.Batch, drop []uint64) error {
 		w.points = map[[2]uint64]bool{}
 	}
 	s := traits.NewSightingReader(traits.SightingConfig{Fields: traits.PointVLAN | traits.PointInterface}).Read(b, 0, len(b.Frames))
-	for i := range b.Frames {
-		if s.Conversation[i] != 0 && drop[i/64]>>(i%64)&1 == 0 {
+	_ = eachKept(b, drop, func(i int) {
+		if s.Conversation[i] != 0 {
 			w.points[[2]uint64{s.Conversation[i], s.Point[i]}] = true
 		}
-	}
+	})
 	return w.dropped.Write(b, drop)
 }
 

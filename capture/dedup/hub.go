@@ -107,16 +107,16 @@ func (h *hub) newBatch() *hubBatch { return &hubBatch{hub: h} }
 func (x *hubBatch) judge(b *capture.Batch, p *BatchDetector) {
 	h := x.hub
 	k := h.memory.Get()
-	k.drop = append(k.drop[:0], p.drop...)
-	k.fixed = append(k.fixed[:0], p.fixed...)
+	k.drop = append(k.drop[:0], p.v.Drop...)
+	k.fixed = append(k.fixed[:0], p.v.Fixed...)
 	k.protocols = append(k.protocols[:0], p.protocols...)
 	if h.mark != nil {
-		k.digests = append(k.digests[:0], p.digests...)
+		k.digests = append(k.digests[:0], p.v.Digests...)
 	}
 	h.memory.Keep(&k.batch, b)
 	n := len(b.Frames)
-	h.client.Count(uint64(n), uint64(n)-capture.CountKept(p.drop, 0, n))
-	h.client.Ask(&k.answers, p.digests, p.times, p.copies)
+	h.client.Count(uint64(n), uint64(n)-capture.CountKept(p.v.Drop, 0, n))
+	h.client.Ask(&k.answers, p.v.Digests, p.v.Times, p.v.Copies)
 	x.own = k
 }
 

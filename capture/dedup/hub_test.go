@@ -74,7 +74,7 @@ func (a *atHub) Send(subject, reply string, msg []byte) error {
 }
 
 // numbered is a stream of packets of these numbers, with their numbers in them, each of
-// them twice, in small batches and large ones.
+// them twice, in small batches and large.
 type numbered struct {
 	capture.Source
 	rng   *rand.Rand
@@ -116,22 +116,18 @@ type keptNumbers struct {
 }
 
 func (k *keptNumbers) Write(b *capture.Batch, drop []uint64) error {
-	for i := range b.Frames {
-		if drop[i/64]>>(i%64)&1 != 0 {
-			continue
-		}
+	return eachKept(b, drop, func(i int) {
 		number := binary.BigEndian.Uint32(b.Data(i)[payloadAt+4:])
 		if number < k.last {
 			k.t.Errorf("packet %d is written after packet %d", number, k.last)
 		}
 		k.last = number
 		k.counts[number]++
-	}
-	return nil
+	})
 }
 
 // TestHub has several sites take the same packets through their filters and a hub. Each packet
-// must stay at one site at least, in order, and at only one if all answers came.
+// must stay at a site at least, in order, and only there if all answers came.
 func TestHub(t *testing.T) {
 	const packets = 4000
 	for seed, c := range []struct {
@@ -221,14 +217,9 @@ func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, wr
 	return removed, at.client.Stats()
 }
 
-// writeFunc is a PacketWriter.
-type writeFunc func(*capture.Batch, []uint64) error
-
-func (w writeFunc) Write(b *capture.Batch, drop []uint64) error { return w(b, drop) }
-
 func sum(all []uint64) (n uint64) {
-	for _, one := range all {
-		n += one
+	for _, number := range all {
+		n += number
 	}
 	return n
 }

@@ -105,7 +105,7 @@ func (m *landmarkModel) copies(b *capture.Batch, first int) (all []int) {
 }
 
 // TestLandmarkPrefer has a better copy that comes late for its window: it is kept instead of a
-// packet of that window, and not of an equal one of the next.
+// packet of that window, and not instead of an equal packet of the next.
 func TestLandmarkPrefer(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	m := &mirrored{}
@@ -132,18 +132,10 @@ func TestLandmarkPrefer(t *testing.T) {
 }
 
 // keptTimes is a writer that notes the times of packets that stay.
-type keptTimes struct {
-	capture.Writer
-	times []int64
-}
+type keptTimes struct{ times []int64 }
 
 func (w *keptTimes) Write(b *capture.Batch, drop []uint64) error {
-	for i := range b.Frames {
-		if drop == nil || drop[i/64]>>(i%64)&1 == 0 {
-			w.times = append(w.times, b.Frames[i].Time)
-		}
-	}
-	return nil
+	return eachKept(b, drop, func(i int) { w.times = append(w.times, b.Frames[i].Time) })
 }
 
 func TestLandmarkErrors(t *testing.T) {
@@ -156,7 +148,7 @@ func TestLandmarkErrors(t *testing.T) {
 	}
 }
 
-// TestLandmarkZone has equal packets on one day of a zone, which are on two days of another.
+// TestLandmarkZone has equal packets on the same day of a zone, which are on two days elsewhere.
 func TestLandmarkZone(t *testing.T) {
 	var b capture.Batch
 	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})

@@ -80,15 +80,14 @@ func (s *pairs) searches(p *BatchDetector) bool {
 // an equal unfit packet. Unfit copies of fit packets do not reach the filter: a removed packet begins
 // no window.
 func (p *BatchDetector) judgePairs(judged []uint64) {
-	p.paired = capture.Resize(p.paired, len(p.drop))
-	clear(p.paired)
-	clear(p.drop)
+	p.v.Paired = capture.Zeroed(p.v.Paired, len(p.v.Drop))
+	clear(p.v.Drop)
 	if judged == nil && !p.unfit.some {
-		p.judgeRun(0, len(p.digests))
+		p.judgeRun(0, len(p.v.Digests))
 		return
 	}
-	for from := 0; from < len(p.digests); from += 64 {
-		begin, end := from, min(from+64, len(p.digests))
+	for from := 0; from < len(p.v.Digests); from += 64 {
+		begin, end := from, min(from+64, len(p.v.Digests))
 		for i := from; i < end; i++ {
 			leave := judged != nil && !capture.IsSet(judged, i)
 			if !leave && !(p.unfit.is(i) && p.mayPair(begin, i)) {
@@ -97,7 +96,7 @@ func (p *BatchDetector) judgePairs(judged []uint64) {
 			p.judgeRun(begin, i)
 			begin = i
 			if !leave && p.detector.pairs.isCopy(p, i) {
-				capture.SetBit(p.drop, i)
+				capture.SetBit(p.v.Drop, i)
 				leave = true
 			}
 			if leave {
@@ -115,10 +114,10 @@ func (p *BatchDetector) judgeRun(begin, end int) {
 	case begin == end:
 		return
 	case end-begin > 64:
-		filter.TestAndSet(p.drop, p.digests, p.times, nil)
+		filter.TestAndSet(p.v.Drop, p.v.Digests, p.v.Times, nil)
 	default:
-		filter.TestAndSet(s.word[:], p.digests[begin:end], p.times[begin:end], nil)
-		p.drop[begin/64] |= s.word[0] << (begin % 64)
+		filter.TestAndSet(s.word[:], p.v.Digests[begin:end], p.v.Times[begin:end], nil)
+		p.v.Drop[begin/64] |= s.word[0] << (begin % 64)
 	}
 	for ; begin < end; begin += 64 {
 		s.touch(p, begin, min(begin+64, end))
@@ -143,7 +142,7 @@ func (s *pairs) touch(p *BatchDetector, begin, end int) {
 func (p *BatchDetector) mayPair(begin, i int) bool {
 	tag, first := p.tag(i), begin&^63
 	for fit := ^p.unfit.all[begin/64] >> (begin - first) << (begin - first) &^ (^uint64(0) << (i - first)); fit != 0; fit &= fit - 1 {
-		if p.digests[first+bits.TrailingZeros64(fit)][1]&^sortBits == tag {
+		if p.v.Digests[first+bits.TrailingZeros64(fit)][1]&^sortBits == tag {
 			return true
 		}
 	}
@@ -152,7 +151,7 @@ func (p *BatchDetector) mayPair(begin, i int) bool {
 
 // tag returns half of the digest that packet i has if it is fit, without sortBits.
 func (p *BatchDetector) tag(i int) uint64 {
-	tag := p.digests[i][1]
+	tag := p.v.Digests[i][1]
 	if p.unfit.is(i) {
 		tag ^= unfitMask[1]
 	}
@@ -161,11 +160,11 @@ func (p *BatchDetector) tag(i int) uint64 {
 
 // isCopy reports whether unfit packet i is a copy of a fit packet that was noted.
 func (s *pairs) isCopy(p *BatchDetector, i int) bool {
-	if s.lines == nil || p.times[i] == calendar.NoTime {
+	if s.lines == nil || p.v.Times[i] == calendar.NoTime {
 		return false
 	}
 	c, known := s.find(p.tag(i))
-	return known && c.is(fitPacket) && calendar.Distance(c.time, p.times[i]) <= uint64(s.window)
+	return known && c.is(fitPacket) && calendar.Distance(c.time, p.v.Times[i]) <= uint64(s.window)
 }
 
 // note takes note of a judged packet.
@@ -179,15 +178,15 @@ func (s *pairs) note(p *BatchDetector, i int) {
 	case !s.often:
 		s.left--
 	}
-	if capture.IsSet(p.drop, i) || p.times[i] == calendar.NoTime {
+	if capture.IsSet(p.v.Drop, i) || p.v.Times[i] == calendar.NoTime {
 		return
 	}
 	c, known := s.find(p.tag(i))
-	if known && !unfit && c.is(unfitPacket) && s.hold > 0 && calendar.Distance(c.time, p.times[i]) <= uint64(s.hold) {
-		capture.SetBit(p.drop, i)
-		capture.SetBit(p.paired, i)
+	if known && !unfit && c.is(unfitPacket) && s.hold > 0 && calendar.Distance(c.time, p.v.Times[i]) <= uint64(s.hold) {
+		capture.SetBit(p.v.Drop, i)
+		capture.SetBit(p.v.Paired, i)
 	}
-	*c = pairCell{tag: p.tag(i) | fitPacket, time: p.times[i]}
+	*c = pairCell{tag: p.tag(i) | fitPacket, time: p.v.Times[i]}
 	if unfit {
 		c.tag ^= fitPacket ^ unfitPacket
 	}

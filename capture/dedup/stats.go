@@ -119,7 +119,7 @@ func (d *Detector) Continue(before Counts) {
 func (d *Detector) count(p *BatchDetector, b *capture.Batch) {
 	c := &d.counts
 	c.merge(&p.tally)
-	for w, word := range p.drop {
+	for w, word := range p.v.Drop {
 		for ; word != 0; word &= word - 1 {
 			i := w*64 + bits.TrailingZeros64(word)
 			c.Copies++

@@ -26,7 +26,7 @@ func TestFrameLayout(t *testing.T) {
 	}
 }
 
-// plainTally counts one packet after the other.
+// plainTally counts packet by packet.
 func plainTally(all []capture.Frame, protocols []headers.Protocol) (t Tally, times []int64) {
 	t = NewTally()
 	for i, f := range all {
@@ -78,7 +78,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestNonIP counts in runs of all lengths around those that are counted together.
+// TestNonIP counts in runs of all lengths around the number that is counted at once.
 func TestNonIP(t *testing.T) {
 	all := make([]headers.Protocol, 1<<17+9)
 	for i := range all {

@@ -17,16 +17,15 @@ import (
 // packet in such a form first, and the right packet would be taken for its copy. Unfit packets have
 // digests of their own, so the filter compares them with each other only.
 type unfit struct {
-	words     int
-	some      bool                 // whether there are any
-	all       []uint64             // a bit for each; of no meaning unless some
+	some      bool                 // all has a bit
+	all       []uint64             // a bit for each
 	integrity []identity.Integrity // of all packets; empty without Config.Checksums
 	headers   []headers.Header
 }
 
 // reset begins a batch of n packets.
 func (u *unfit) reset(n int, intact bool) {
-	u.words, u.some, u.integrity = (n+63)/64, false, u.integrity[:0]
+	u.some, u.all, u.integrity = false, capture.Zeroed(u.all, (n+63)/64), u.integrity[:0]
 	if intact {
 		u.integrity = capture.Resize(u.integrity, n)
 	}
@@ -57,7 +56,10 @@ func (p *BatchDetector) readUnfit(b *capture.Batch, from, to int) {
 }
 
 // set makes packet i unfit.
-func (u *unfit) set(i int) { u.all = set(u.all, i, u.words, &u.some) }
+func (u *unfit) set(i int) {
+	capture.SetBit(u.all, i)
+	u.some = true
+}
 
 // note notes the integrity of packet i.
 func (u *unfit) note(i int, is identity.Integrity, across bool) {
@@ -83,9 +85,6 @@ var unfitMask = digest.Digest{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9}
 
 // turn gives unfit packets the digests that filters compare, and the next call takes these back.
 func (u *unfit) turn(digests []digest.Digest) {
-	if !u.some {
-		return
-	}
 	for w, word := range u.all {
 		for ; word != 0; word &= word - 1 {
 			d := &digests[w*64+bits.TrailingZeros64(word)]

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// TestWithin compares the verdicts with those of one detector for each point.
+// TestWithin compares the verdicts with the verdicts of a detector for each point.
 func TestWithin(t *testing.T) {
 	for _, fields := range []traits.PointFields{traits.PointVLAN, traits.PointInterface, traits.PointInput, traits.PointVLAN | traits.PointInput} {
 		removed := 0

@@ -98,7 +98,7 @@ func (h *handle) linkOf(info *gopacket.CaptureInfo) capture.LinkType {
 	return h.link
 }
 
-// find returns the number of an interface. It describes a new one in b.
+// find returns the number of an interface. It describes a new interface in b.
 func (h *handle) find(b *capture.Batch, at ifaceKey) uint32 {
 	n, ok := h.numbers[at]
 	if !ok {

@@ -23,7 +23,7 @@ import (
 
 const pcaps = "../../testdata/pcaps/"
 
-// packet is one as a test compares it.
+// packet is a packet as a test compares it.
 type packet struct {
 	data  string
 	time  int64
@@ -84,7 +84,7 @@ func open(t testing.TB, name string) gopacket.PacketDataSource {
 // plain hides that a handle reads without copies.
 type plain struct{ gopacket.PacketDataSource }
 
-// borrowed hides that a handle reads in another way.
+// borrowed hides that a handle also reads with copies.
 type borrowed struct {
 	gopacket.ZeroCopyPacketDataSource
 }

@@ -74,7 +74,7 @@ func twice(frames int) *capture.Batch {
 }
 
 // TestLiveOnce gives out each packet of an interface once, as it comes: each is sent when
-// the one before has arrived.
+// the packet before has arrived.
 func TestLiveOnce(t *testing.T) {
 	for _, ahead := range []int{0, 100} {
 		const frames = 50

@@ -15,11 +15,11 @@ import (
 
 // Config configures Once. The zero value is ready to use.
 type Config struct {
-	// Detector finds the copies. The caller closes it after the last read. nil stands for
-	// one of dedup.Config{}, which Close closes.
+	// Detector finds the copies. The caller closes it after the last read. The default is a
+	// Detector of dedup.Config{}, which Close closes.
 	Detector *dedup.Detector
-	// LinkType is the link type of all packets. 0 stands for that which the handle gives
-	// with each packet or in its method LinkType, else for Ethernet.
+	// LinkType is the link type of all packets. The default is the link type that the handle gives
+	// with each packet or in its method LinkType, else Ethernet.
 	LinkType capture.LinkType
 	// Ahead is how many packets a goroutine may read ahead. Packets that are there are
 	// judged together, and none waits for others. With some hundreds a packet takes a
@@ -43,8 +43,8 @@ type Packets struct {
 	copies uint64
 }
 
-// Once wraps a handle. Without cfg.Detector it makes one, and panics if there is no memory
-// for that.
+// Once wraps a handle. Without cfg.Detector it makes a Detector, and panics if there is no memory
+// for it.
 func Once(src gopacket.PacketDataSource, cfg Config) *Packets {
 	p := &Packets{prefetch: newPrefetcher(newHandle(src, cfg.LinkType), max(cfg.Ahead, 0), false), detector: cfg.Detector}
 	if p.detector == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// chunk is a run of packets of a handle, and the error after them, if there is one.
+// chunk is a run of packets of a handle, and the error after them, or nil.
 type chunk struct {
 	batch  capture.Batch
 	infos  []gopacket.CaptureInfo // unless only batches are wanted

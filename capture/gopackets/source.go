@@ -50,7 +50,7 @@ func NewSource(src gopacket.PacketDataSource, cfg SourceConfig) *Source {
 	return &Source{prefetch: newPrefetcher(newHandle(src, cfg.LinkType), maxBatch, true), cfg: cfg}
 }
 
-// Next returns the packets that have come: at least one, at most 4096, and about
+// Next returns the packets that have come: at least 1, at most 4096, and about
 // 512 KiB at most. An error of the handle comes after the packets before it: io.EOF
 // unchanged, io.ErrUnexpectedEOF as an InputError that wraps capture.ErrTruncated, others
 // as a ReadError. See capture.Source.

@@ -31,7 +31,7 @@ func mayHideTags(d []byte, typ uint16, o int) bool {
 }
 
 // cookedTags returns where the tags end that begin at offset o, behind a cooked header of protocol
-// typ, if it hides one of them. Else it returns o. On the wire, d ends at wireEnd.
+// typ, if typ hides tags. Else it returns o. On the wire, d ends at wireEnd.
 func cookedTags(d []byte, typ uint16, o int, wireEnd uint32) int {
 	start := o
 	for n := 0; n < maxTypes && iana.IsVLAN(typ) && len(d) >= o+4; n++ { // as libpcap inserts the first tag
@@ -53,7 +53,7 @@ func cookedTags(d []byte, typ uint16, o int, wireEnd uint32) int {
 	return start
 }
 
-// weighTyped weighs the packet at offset o of d as one of a type. It has left bytes on the wire. The
+// weighTyped weighs the packet at offset o of d as a packet of type typ with left bytes on the wire. The
 // weight is 0 for types that allow every packet.
 func weighTyped(d []byte, typ uint16, o int, left int64) weight {
 	const version, session = 0x11, 0 // of PPPoE with data

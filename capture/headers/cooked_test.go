@@ -61,7 +61,7 @@ func TestHiddenTag(t *testing.T) {
 				if tci%7 > 0 {
 					continue
 				}
-				// Truncated, with padding behind it, with a third tag, and behind the first one, as
+				// Truncated, with padding behind it, with a third tag, and behind the first tag, as
 				// libpcap inserts it.
 				data := frametest.SLL2(3, 0, mac(2), typ, tagged[:48])
 				checkTags(t, capture.LinkLinuxSLL2, data, packet[:44], uint32(20+len(tagged)), uint16(tci)&0xfff, 1)
@@ -86,7 +86,7 @@ func TestHiddenTagPadded(t *testing.T) {
 	}
 }
 
-// TestNoHiddenTag has packets without tags that resemble packets with one: their length or flow
+// TestNoHiddenTag has packets without tags that resemble packets with a tag: their length or flow
 // label is a type, and what follows may be any bytes.
 func TestNoHiddenTag(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

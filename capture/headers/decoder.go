@@ -16,7 +16,7 @@ type DecoderConfig struct {
 	// tunnels did not exist: hardware addresses and VLAN tags come from the innermost Ethernet
 	// frame.
 	Inner bool
-	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	// Tunnels are the UDP ports of tunnels; nil stands for the usual ports.
 	Tunnels *Tunnels
 }
 
@@ -98,8 +98,8 @@ func (d *Decoder) SlowProtocols() *[2][256]bool {
 
 // The fast path takes nearly all frames: Ethernet, up to two VLAN tags, then IPv4 without
 // options or IPv6 without extension headers, neither fragmented nor truncated before the
-// ports. A CPU cannot predict the mix of versions and lengths. So everything that depends on
-// them comes from tables, and all checks together are one branch.
+// ports. A CPU cannot predict the mix of versions and lengths. So tables have everything that depends
+// on versions and lengths, and all checks together are a single branch.
 
 const (
 	fastTags = 2
@@ -109,8 +109,8 @@ const (
 	fastReach = 63 + 4
 )
 
-// fastShape describes fast-path frames of one IP version with one number of tags. Its
-// offsets are those in a frame without tags.
+// fastShape describes fast-path frames of an IP version with a number of tags. Offsets are as in
+// a frame without tags.
 type fastShape struct {
 	bits, value uint64 // fixed bits of the first 8 bytes of IP, big-endian, and their values
 	end         uint32 // where the datagram ends if its length field is 0
@@ -165,9 +165,8 @@ var fastProtocols = func() (all [2 * 256]uint64) {
 	return all
 }()
 
-// decodeFast decodes Ethernet frames on the fast path, from the first on, until it meets
-// one for the slow path. It returns how many it decoded. It leaves the last frames of a
-// buffer to the slow path.
+// decodeFast decodes Ethernet frames on the fast path, up to the first frame for the slow path. It
+// returns how many it decoded. It leaves the last frames of a buffer to the slow path.
 func decodeFast(h []Header, frames []capture.Frame, buf []byte) int {
 	frames, buf = frames[:len(h)], buf[:len(buf):len(buf)]
 	for i := range h {

@@ -13,13 +13,13 @@ import (
 )
 
 // Deeper finds the datagrams in tunnels. A kernel of asm/headers opens plain tunnels. Deeper opens
-// the other usual shapes one by one, in rounds over all frames that have them, and leaves unusual
-// ones to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use it.
+// the other usual shapes, in rounds over all frames that have them, and leaves unusual
+// shapes to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use it.
 type Deeper struct {
 	tunnels *Tunnels
 	others  []uint64 // a bit for each message whose tunnel the kernel leaves
 	numbers []uint32 // of frames in their run whose tunnels are of other shapes
-	// msgs has for each of them a message from 14 bytes before the IP header to the last byte
+	// msgs has for each of numbers a message from 14 bytes before the IP header to the last byte
 	// that the datagram may have.
 	msgs      []digest.Message
 	protocols []Protocol
@@ -29,7 +29,8 @@ type Deeper struct {
 // Deeper returns a Deeper that opens the tunnels that d does.
 func (d *Decoder) Deeper() Deeper { return Deeper{tunnels: d.tunnels} }
 
-// The kernel opens plainDeep tunnels in each other, then inTunnel one, and so on: maxTunnels in all.
+// The kernel opens plainDeep tunnels in each other, then Deeper a tunnel of another shape, and so on,
+// otherShapes times: at most maxTunnels in all.
 const (
 	plainDeep   = 2
 	otherShapes = 2
@@ -38,7 +39,7 @@ const (
 
 // Into opens tunnels in each other. msgs, protocols and rest are as FindDatagrams leaves them,
 // before and after; msgs lie in buf. untyped is an Untyped rule of FindDatagrams. A message whose
-// tunnel is of another shape, or one too many, gets its bit in rest, and protocol 0. Into returns
+// tunnel is of another shape, or beyond maxTunnels, gets its bit in rest, and protocol 0. Into returns
 // what some datagrams in tunnels are. It takes constant time for each frame, tunnel, and extension header.
 func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (found kernels.Found) {
 	p.others = capture.Resize(p.others, len(rest))
@@ -58,8 +59,8 @@ func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protoco
 	return found
 }
 
-// read has kernels read the datagrams that are listed, and open plain tunnels in them. It keeps
-// those listed that may have a tunnel still.
+// read has kernels read the datagrams that are listed, and open plain tunnels in them. Datagrams that
+// may still have a tunnel stay listed.
 func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (found kernels.Found) {
 	n := len(p.numbers)
 	words := (n + 63) / 64
@@ -81,8 +82,8 @@ func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protoco
 // beforeIP is how far before an IP header a message for an Untyped rule begins.
 const beforeIP = 14
 
-// typeOfNibble is the ethertype of IP by the first four bits of its header. Others have one that
-// no frame has in use.
+// typeOfNibble is the ethertype of IP by the first four bits of its header. Other values have an
+// ethertype that is not in use.
 var typeOfNibble = func() (types [16]uint16) {
 	for nibble := range types {
 		types[nibble] = 0xffff

@@ -35,7 +35,7 @@ func (p *tunnelPort) inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) 
 }
 
 // Plain returns the kind and the identifier of the tunnel before the IP header at offset start
-// of an Ethernet frame, as Layers does. ok is false if there may be another header that has an
+// of an Ethernet frame, as Layers does. ok is false if there may be a further header that has an
 // identifier, if the outer IP header has options or extension headers, and if the tunnel is of an
 // unusual shape.
 func (t *Tunnels) Plain(frame []byte, start uint32) (kind LayerKind, id uint32, ok bool) {

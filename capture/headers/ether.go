@@ -41,7 +41,7 @@ func (w *walk) ether() step {
 // source, a length that counts from its own end on, and twelve more bytes.
 func (w *walk) isl() step {
 	const header, counted, fcs = 26, 14, 4
-	if w.left() < header || w.d[w.o+5]>>4 != 0 { // another type than Ethernet
+	if w.left() < header || w.d[w.o+5]>>4 != 0 { // not of type Ethernet
 		return stop
 	}
 	w.nonIP.limit(w.o + counted + int(w.be16(12)) - fcs)
@@ -56,7 +56,7 @@ func (w *walk) sized(n int, length uint16) step {
 	return atLLC
 }
 
-// etherType follows ethertypes until one leads to another step.
+// etherType follows ethertypes until a type leads to another step.
 func (w *walk) etherType() step {
 	for n := 1; n <= maxTypes; n++ {
 		w.nonIP.body = w.o
@@ -135,7 +135,7 @@ func (w *walk) pppoe() step {
 	return w.goTo(header, atPPP)
 }
 
-// nsh reads a network service header (RFC 8300, section 2.2). Another one may follow.
+// nsh reads a network service header (RFC 8300, section 2.2). A further one may follow.
 func (w *walk) nsh() step {
 	const least = 2 // words
 	if w.left() < 4 {
@@ -189,7 +189,7 @@ func (w *walk) mpls() step {
 	return w.unknown(unopenedMPLS, 0)
 }
 
-// llc reads an 802.2 header, and a SNAP header if one follows.
+// llc reads an 802.2 header, and a SNAP header if it follows.
 func (w *walk) llc() step {
 	w.typ = 0
 	w.nonIP.body = w.o

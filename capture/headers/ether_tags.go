@@ -88,8 +88,8 @@ func (w *walk) trill() step {
 	return w.goTo(header+4*int(first>>6&0x1f), atEther)
 }
 
-// batman reads the header of B.A.T.M.A.N. advanced (Linux, batadv_packet.h). Of packets of
-// version 15, those lead on that carry a whole frame.
+// batman reads the header of B.A.T.M.A.N. advanced (Linux, batadv_packet.h). It goes on where packets of
+// version 15 carry a whole frame.
 func (w *walk) batman() step {
 	const version = 15
 	const broadcast, unicast, fragment, fourAddresses, coded = 0x01, 0x40, 0x41, 0x42, 0x02
@@ -113,8 +113,8 @@ func (w *walk) batman() step {
 }
 
 // realtek reads the tag that switches of Realtek put before the type field. Its first bits say
-// which one it is (Linux, net/dsa/tag_rtl4_a.c and tag_rtl8_4.c). Others are of Realtek's
-// protocols of management.
+// how long it is (Linux, net/dsa/tag_rtl4_a.c and tag_rtl8_4.c), or that the frame is of a
+// management protocol of Realtek.
 func (w *walk) realtek() step {
 	const fourBytes, eightBytes = 0xa0, 0x04
 	switch {

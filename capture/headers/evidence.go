@@ -14,7 +14,7 @@ import (
 
 // weight says how much speaks for a reading of bytes. A field adds n if its value stands 2^n times
 // as often in packets of this reading as in random bytes. So random bytes reach a weight of n at
-// most once in 2^n, and of two readings the heavier one is more likely. Values that other data
+// most once in 2^n, and of two readings the heavier is more likely. Values that other data
 // often have, such as zeros, weigh less.
 //
 //	IPv4: version                                  4
@@ -120,8 +120,8 @@ func weighClass(class uint8) weight { return choose(class == 0, 6, -1) }
 
 func weighTTL(ttl uint8) weight { return choose(ttl == 0, -3, 0) }
 
-// weighLength weighs the length that a packet states where left bytes lie on the wire. Without one
-// it is 0: segmentation is left to a network card.
+// weighLength weighs the length that a packet states where left bytes lie on the wire. A length of 0
+// has weight 0: a network card is to segment the packet.
 func weighLength(stated, left int64) weight {
 	const sliced, jumbo = 1500, 9216
 	switch more := left - stated; {

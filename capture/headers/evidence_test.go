@@ -225,7 +225,7 @@ func TestRandomIPInTunnels(t *testing.T) {
 	}
 }
 
-// someStations returns two hardware addresses: any ones, those of small test networks, and those of
+// someStations returns two hardware addresses: any, or of small test networks, or of
 // which the first begins as IP does, or as the group of a router.
 func someStations(r *rand.Rand) []byte {
 	stations := randomBytes(r, 12)

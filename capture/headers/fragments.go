@@ -23,7 +23,7 @@ type Fragment struct {
 func AppendFragments(dst []Fragment, b *capture.Batch) []Fragment {
 	for i := 0; i < len(b.Frames); {
 		n, link := LinkRun(b.Frames[i:], b.Interfaces)
-		together := i // frames before it are looked at one by one
+		together := i // the kernel does not look at frames before it
 		for end := i + n; i < end; i++ {
 			if i >= together && link == capture.LinkEthernet {
 				i += whole.Count(frames.Of(b.Frames[i:end]), b.Buf)
@@ -45,7 +45,7 @@ func AppendFragments(dst []Fragment, b *capture.Batch) []Fragment {
 	return dst
 }
 
-// aloneFrames is how many frames are looked at one by one behind some that a kernel leaves.
+// aloneFrames is how many frames the kernel does not look at behind a frame that it could not judge.
 const aloneFrames = 64
 
 // whole knows frames that are no fragments.

@@ -3,7 +3,9 @@
 package headers
 
 import (
+	"fmt"
 	"slices"
+	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/frametest"
@@ -67,4 +69,18 @@ func decodeOne(cfg DecoderConfig, link capture.LinkType, data []byte) Header {
 // tail reports whether h delimits the datagram at the end of data.
 func tail(h Header, data, datagram []byte) bool {
 	return int(h.End) == len(data) && slices.Equal(data[h.Start:h.End], datagram)
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, ipv6 := range []bool{false, true} {
+		b.Run(fmt.Sprintf("ipv6=%v", ipv6), func(b *testing.B) {
+			batch := benchBatch(80, ipv6)
+			h := make([]Header, len(batch.Frames))
+			d := NewDecoder(DecoderConfig{})
+			for b.Loop() {
+				d.Decode(h, batch, 0)
+			}
+			perPacket(b, len(h))
+		})
+	}
 }

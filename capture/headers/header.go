@@ -37,7 +37,7 @@ type Header struct {
 	// tags that follow each other from there on, without anything in between.
 	Tag     uint16
 	Version uint8 // 4 or 6; 0 if no IP header was found
-	// Proto is the IP protocol number; in IPv6, the one behind the extension headers.
+	// Proto is the IP protocol number; in IPv6, the protocol behind the extension headers.
 	Proto uint8
 	Tags  uint8
 	Flags uint8 // of the Flag constants
@@ -48,7 +48,7 @@ const (
 	FlagVLAN     = 1 << iota // the frame has a VLAN tag
 	FlagDst                  // Dst is valid
 	FlagSrc                  // Src is valid
-	FlagFragment             // the datagram is a fragment, the first or a later one
+	FlagFragment             // the datagram is a fragment, the first or a later fragment
 	FlagInner                // a tunnel was opened
 	FlagClosed               // a tunnel was not opened: see Decoder.Unopened
 )
@@ -56,7 +56,7 @@ const (
 // linkFlags are the flags about the link header.
 const linkFlags = FlagVLAN | FlagDst | FlagSrc
 
-// protocolNames has the names of IP protocols: "ip-<number>" for those without a common
+// protocolNames has the names of IP protocols: "ip-<number>" for protocols without a common
 // name.
 var protocolNames = func() (names [256]string) {
 	for i := range names {

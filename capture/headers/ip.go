@@ -8,11 +8,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// ReadIP describes in h the datagram that ip begins with, and reports whether there is one. h
+// ReadIP describes in h the datagram that ip begins with, and reports whether there is a datagram. h
 // is zero before. Offsets count from the start of ip.
 func (h *Header) ReadIP(ip []byte) bool { return h.ip4(ip, 0) || h.ip6(ip, 0) }
 
-// ip4 describes the IPv4 header (RFC 791) at offset o, and reports whether there is one.
+// ip4 describes the IPv4 header (RFC 791) at offset o, and reports whether it found it.
 func (h *Header) ip4(d []byte, o int) bool {
 	if len(d)-o < 20 {
 		return false
@@ -38,7 +38,7 @@ func (h *Header) ip4(d []byte, o int) bool {
 }
 
 // ip6 describes the IPv6 header (RFC 8200) at offset o and the extension headers after it.
-// It reports whether there is one.
+// It reports whether it found an IPv6 header.
 func (h *Header) ip6(d []byte, o int) bool {
 	if len(d)-o < 40 || d[o]>>4 != 6 {
 		return false

@@ -51,7 +51,7 @@ const labelEntry, controlWord = 4, 4
 
 // surelyIP reports whether ip is IP beyond doubt: IPv4 with a right checksum, or IPv6 with a usual
 // header, no longer than the left bytes on the wire, and without a type of IP or of a tag where an
-// Ethernet frame would have one. Kernels take these datagrams: see kernels.Datagrams.Labelled.
+// Ethernet frame has its type. Kernels take these datagrams: see kernels.Datagrams.Labelled.
 func surelyIP(ip []byte, left int64) bool {
 	if len(ip) < 20 {
 		return false
@@ -81,7 +81,7 @@ func weighNullLabel(entry []byte) weight {
 }
 
 // weighControlWord weighs the first four bytes of d as the control word of an Ethernet pseudowire
-// (RFC 4448, section 4.6): four zero bits, twelve reserved ones that are sent as zeros, and a
+// (RFC 4448, section 4.6): four zero bits, twelve reserved bits that are sent as zeros, and a
 // sequence number that is 0 if it is not used.
 func weighControlWord(d []byte) weight {
 	switch zeros := leadingZeros(d); {
@@ -93,9 +93,9 @@ func weighControlWord(d []byte) weight {
 	return -2
 }
 
-// weighZeros weighs the same bytes as the first ones of a hardware address, which begins with two
-// or four zero bytes more often than at random, but less often than a control word. In small test
-// networks the other address does, too.
+// weighZeros weighs the same bytes as the beginning of a hardware address, which has two
+// or four zero bytes there more often than random bytes, but less often than a control word. In small
+// test networks the other address has, too.
 func weighZeros(d []byte) (w weight) {
 	const second = 6
 	for n := 0; n <= second && len(d) >= n+second; n += second {

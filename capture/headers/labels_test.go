@@ -19,7 +19,7 @@ func labeled(r *rand.Rand, rest []byte) []byte {
 	return ether(iana.TypeMPLS, join(stack, rest))
 }
 
-// cutBatch is a batch of one frame of which n bytes were captured.
+// cutBatch is a batch of a frame of which n bytes were captured.
 func cutBatch(data []byte, n int) *capture.Batch {
 	b := newBatch(capture.LinkEthernet, data)
 	b.Frames[0].CapLen, b.Buf = uint32(n), b.Buf[:n:n]

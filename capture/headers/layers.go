@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Layer is one header on the way from the start of a frame to the IP header that a Decoder
+// Layer is a header on the way from the start of a frame to the IP header that a Decoder
 // describes. Offsets are in bytes from the first captured byte of the frame, and
 // Start <= End <= captured length always holds.
 type Layer struct {
@@ -41,7 +41,7 @@ const (
 	// LayerVLAN is an 802.1Q or 802.1ad tag without its first two bytes, the type field of the
 	// header before it: it ends with the type of the next header.
 	LayerVLAN
-	// LayerMPLS is one entry of a label stack (RFC 3032).
+	// LayerMPLS is an entry of a label stack (RFC 3032).
 	LayerMPLS
 	// LayerPPPoE is the header of a session (RFC 2516), without the PPP protocol behind
 	// it.
@@ -70,8 +70,8 @@ const (
 	// LayerMPLSinIP is a tunnel without a header of its own: a label stack in IP or UDP
 	// (RFC 4023, RFC 7510).
 	LayerMPLSinIP
-	// LayerEthernetInIP is another: an Ethernet frame in IP, as segment routing carries it
-	// (RFC 8986).
+	// LayerEthernetInIP is an Ethernet frame in IP, also without a header of a tunnel, as segment
+	// routing carries it (RFC 8986).
 	LayerEthernetInIP
 	LayerEtherIP // RFC 3378
 	LayerEoIP    // MikroTik's
@@ -85,8 +85,8 @@ const (
 	// LayerSkip is a header of a length that a user has named.
 	LayerSkip
 	// LayerUnread is the last of a list, and says that a header of the kind in ID was not
-	// followed: it was cut short, is in a fragment, carries an unknown protocol, or is one too
-	// many.
+	// followed: it was cut short, is in a fragment, carries an unknown protocol, or lies beyond
+	// maxTunnels.
 	LayerUnread
 	layerKinds int = iota + 1
 )
@@ -115,7 +115,7 @@ func (k LayerKind) HasID() bool {
 }
 
 // Layers appends the headers of frame i of b to dst, the outermost first, and returns the
-// extended slice. The last LayerIP is the one that Decode describes, or where that finds a
+// extended slice. Decode describes the last LayerIP or, where it finds a
 // frame without IP in a tunnel, the first LayerEthernet behind the last tunnel. A Decoder
 // without Inner stops at the first IP header. Layers takes time linear in the length of the
 // frame, and allocates only when dst has to grow. It panics if b has no frame i.
@@ -138,7 +138,7 @@ func (d *Decoder) LayersBut(skipped LayerKinds, dst []Layer, b *capture.Batch, i
 	return n.list
 }
 
-// notes is where a walk notes the headers that it reads. A nil one takes none.
+// notes is where a walk notes the headers that it reads. nil takes none.
 type notes struct {
 	list []Layer
 	from int // the first layer of the walk
@@ -174,7 +174,7 @@ func (n *notes) unread(kind LayerKind, at int) {
 	n.list = append(n.list, Layer{Kind: LayerUnread, Start: uint32(at), End: uint32(at), ID: uint32(kind)})
 }
 
-// begin says that another walk begins.
+// begin says that a further walk begins.
 func (n *notes) begin() {
 	if n != nil {
 		n.from = len(n.list)

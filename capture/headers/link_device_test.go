@@ -27,7 +27,7 @@ func tsharkOpens(c *linkCase) bool {
 	return c.Ip != nil
 }
 
-// TestDevicesByTshark compares the addresses of the cases with the ones that tshark finds.
+// TestDevicesByTshark compares the addresses of the cases with the addresses that tshark finds.
 func TestDevicesByTshark(t *testing.T) {
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Skip("tshark is not here: ", err)

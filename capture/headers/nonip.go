@@ -2,7 +2,12 @@
 
 package headers
 
-import "github.com/flowdedup/flowdedup/capture"
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
 
 // NonIPParts locates the parts of a frame without an IP header, whether a tunnel carries it
 // or not. Header.Start and Header.End delimit the frame. All offsets are in bytes from
@@ -139,19 +144,19 @@ func withoutPadding(payload []byte) []byte {
 }
 
 // nonIP is the record of a walk from which NonIPParts follows. Addresses,
-// ethertype and payload are the innermost ones that the walk has reached. Offsets are
-// those of the walk.
+// ethertype and payload are of the innermost frame that the walk has reached. Offsets are
+// offsets of the walk.
 type nonIP struct {
 	dst, src int // offsets of the addresses, or none
 	body     int // start of the payload that walk.typ announces; 0 if there is none
 	end      int // upper bound of its end; 0 if unknown
-	// start is where the frame begins that was on the wire, if behind is set. gapLen bytes of
-	// it, gap bytes behind start, are not part of that frame.
+	// start is where the frame begins that was on the wire, if behind is set. gapLen bytes behind
+	// start+gap are not part of that frame.
 	start       uint32
 	gap, gapLen uint8
 	behind      bool
 	fcs         uint8 // bytes of frame check sequence at the end of the frame
-	mayHaveFCS  bool  // a sequence of four bytes may be at the end of another frame than of Ethernet
+	mayHaveFCS  bool  // a sequence of four bytes may be at the end of a frame that is not of Ethernet
 	known       bool  // whether the addresses are known, or known to be absent
 	exact       bool  // the end comes from a length field
 	trailer     byte  // bytes before the check sequence that are not of the payload
@@ -187,4 +192,56 @@ func (p *nonIP) sized(body, length int) {
 		p.limit(body + length)
 		p.exact = true
 	}
+}
+
+// statedSize returns the length that the header of a protocol states for the payload of a
+// frame; 0 for other ethertypes, and for an impossible length. Bytes behind it are padding, or
+// the trailer of a switch.
+func statedSize(typ uint16, payload []byte) int {
+	switch typ {
+	case iana.TypeARP, iana.TypeRARP:
+		return arpSize(payload)
+	case iana.TypeGOOSE, iana.TypeGSE, iana.TypeSamples: // IEC 61850-8-1, annex C; IEC 61850-9-2, annex A
+		return sizeAt(payload, 8)
+	case iana.TypePTP: // IEEE 1588, 13.3
+		return sizeAt(payload, 34)
+	case iana.TypeLLDP:
+		return lldpSize(payload)
+	}
+	return 0
+}
+
+// arpSize is statedSize for ARP (RFC 826).
+func arpSize(payload []byte) int {
+	const header = 8
+	if len(payload) < header {
+		return 0
+	}
+	return header + 2*(int(payload[4])+int(payload[5]))
+}
+
+// sizeAt is statedSize for headers of the given length whose second word of 16 bits has the
+// length of all.
+func sizeAt(payload []byte, header int) int {
+	if len(payload) < 4 {
+		return 0
+	}
+	n := int(binary.BigEndian.Uint16(payload[2:]))
+	if n < header {
+		return 0
+	}
+	return n
+}
+
+// lldpSize is statedSize for LLDP, whose last element has type and length 0 (IEEE 802.1AB,
+// 8.5.1). An element begins with 7 bits of type and 9 of length.
+func lldpSize(payload []byte) int {
+	for o := 0; o+2 <= len(payload); {
+		head := int(binary.BigEndian.Uint16(payload[o:]))
+		o += 2 + head&0x1ff
+		if head == 0 {
+			return o
+		}
+	}
+	return 0
 }

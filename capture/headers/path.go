@@ -13,10 +13,10 @@ import (
 
 // Path is the way that a frame took through a network that sends each frame on two ways
 // (IEC 62439-3): a LAN of the parallel redundancy protocol (PRP), or a direction of a ring
-// of high-availability seamless redundancy (HSR). The ways of one network come in pairs.
+// of high-availability seamless redundancy (HSR). The ways of a network come in pairs.
 type Path uint8
 
-// The paths. Those of HSR have a number of four bits, of which the lowest one is the port
+// The paths. A path of HSR has a number of four bits, of which the lowest is the port
 // that the frame was sent at.
 const (
 	NoPath Path = 0 // no such frame
@@ -42,8 +42,8 @@ func (p Path) String() string { return enum.Name(pathNames[:], p) }
 // IsSecond reports whether p is the second path of its pair, such as LAN B.
 func (p Path) IsSecond() bool { return p&1 != 0 }
 
-// Ring reports whether p is a direction of a ring. On its way there, a frame to one station
-// passes each link in only one direction.
+// Ring reports whether p is a direction of a ring. A frame to a station passes each link in only
+// one direction.
 func (p Path) Ring() bool { return p&hsrPaths != 0 }
 
 // PathOf returns the path of frame i of b, and the number that its sender gave the frame on
@@ -108,7 +108,7 @@ func readPath(frame []byte, end int, whole bool) (p Path, sequence uint16) {
 }
 
 // isTrailing reports whether the payload that typ announces at the given offset ends before
-// the trailer. Its own last bytes may look like one.
+// the trailer. Otherwise its own last bytes look like a trailer.
 func isTrailing(frame []byte, at int, typ uint16) bool {
 	var h Header
 	end := len(frame) - trailerLen

@@ -10,16 +10,17 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Plain says which headers a program reads in one way only: a link header, and up to two VLAN tags,
-// the second of which is of 802.1Q. Programs differ in all others: which they open, which of
-// their fields they check, and whether a packet in a tunnel belongs to the flow of one outside.
+// Plain says which headers all programs read alike: a link header, and up to two VLAN tags, of which
+// the second is of 802.1Q. Programs differ in which other headers they open, which of their fields they
+// check, and whether a packet in a tunnel belongs to the same flow as the packet outside.
 type Plain struct {
 	// Outer are the ethertypes of tags that may come first.
 	Outer []uint16
 }
 
-// Has reports whether the packet in frame d, which h describes, is in such headers. Frames without
-// IP are. On link types other than Ethernet, cooked, loopback and raw ones all but tunnels are.
+// Has reports whether the packet in frame d, which h describes, is in such headers only. Frames
+// without IP count as such. On link types that are not Ethernet, cooked, loopback or raw, all packets
+// outside of tunnels do.
 func (p *Plain) Has(h *Header, link capture.LinkType, d []byte) bool {
 	if h.Version == 0 || h.Flags&FlagInner != 0 {
 		return h.Version == 0
@@ -39,7 +40,7 @@ func (p *Plain) Has(h *Header, link capture.LinkType, d []byte) bool {
 	return true
 }
 
-// hasTags does so on Ethernet.
+// hasTags is Has for Ethernet.
 func (p *Plain) hasTags(h *Header, d []byte) bool {
 	at := 12
 	for tags := 0; ; tags++ {

@@ -30,10 +30,9 @@ func (t *Tunnels) Open(h *Header, d []byte, wireLen uint32) {
 	}
 }
 
-// open replaces the header of frame d by the one inside the innermost tunnel. It does not
-// open fragments. It leaves h as it is if the tunnel holds nothing that can be read, but
-// for FlagClosed. It notes the headers, unless n is nil. It returns what it did not open, of the
-// last tunnel or of the frame in it.
+// open replaces h, the header of frame d, by the header inside the innermost tunnel. It does not
+// open fragments. If the tunnel holds nothing that can be read, it only sets FlagClosed. It notes the
+// headers, unless n is nil. It returns what it did not open, of the last tunnel or of the frame in it.
 func (t *Tunnels) open(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	stated := uint64(UnknownEnd)                // where the headers say that it ended before it was sliced

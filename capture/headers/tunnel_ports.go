@@ -45,8 +45,8 @@ var usualPorts = []tunnelPort{
 }
 
 // answering marks the tunnels whose servers answer from their port to any port: RFC 2661, section
-// 8.1; RFC 4380, section 5.3.1; RFC 5415, section 3.1; RFC 5412, section 3.1. All others go to
-// their port.
+// 8.1; RFC 4380, section 5.3.1; RFC 5415, section 3.1; RFC 5412, section 3.1. All packets of other
+// tunnels go to the tunnel's port.
 var answering = [layerKinds]bool{LayerL2TP: true, LayerTeredo: true, LayerCAPWAP: true, LayerLWAPP: true}
 
 // noPort is of no tunnel.
@@ -55,7 +55,8 @@ var noPort tunnelPort
 // usualTunnels has usualPorts.
 var usualTunnels = newTunnels(nil)
 
-// newTunnels returns usualPorts with others in their place or besides. told has no port twice.
+// newTunnels returns the ports of told, and the usualPorts that told does not have. told has no port
+// twice.
 func newTunnels(told []tunnelPort) *Tunnels {
 	t := &Tunnels{}
 	var to, from []uint16
@@ -137,8 +138,8 @@ var byProtocol = func() (all [256]tunnelPort) {
 	return all
 }()
 
-// announced returns the tunnel that the protocol and the ports of an IP header announce. Behind an
-// authentication header may be another tunnel, or none.
+// announced returns the tunnel that the protocol and the ports of an IP header announce. The protocol
+// behind an authentication header may be a tunnel or not.
 func (t *Tunnels) announced(h *Header) *tunnelPort {
 	if h.Proto == iana.ProtoUDP {
 		return t.ofPorts(h.SrcPort, h.DstPort)

@@ -7,12 +7,11 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/enum"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // TunnelSample measures which tunnels packets travel in, from a sample at equal distances:
-// every packet at first, every second one once the sample is full, and so on. The sample
+// every packet at first, every second packet once the sample is full, and so on. The sample
 // depends only on the stream. Each time the stream doubles, some two thousand more packets are
 // decoded. The zero value is ready for use.
 type TunnelSample struct {
@@ -20,7 +19,7 @@ type TunnelSample struct {
 	n     int
 	shift uint   // log2 of the distance
 	seen  uint64 // packets
-	// Ports are the UDP ports of tunnels; nil are the usual ones.
+	// Ports are the UDP ports of tunnels; nil stands for the usual ports.
 	Ports *Tunnels
 }
 
@@ -53,60 +52,35 @@ func (s *TunnelSample) halve() {
 // Share returns the share of packets that travel in tunnels, from 0 to 1, and the kinds
 // of these tunnels, the most frequent first.
 func (s *TunnelSample) Share() (share float64, kinds []Tunnel) {
-	var counts [tunnelKinds]int
+	var counts [layerKinds]int
 	for _, k := range s.kinds[:s.n] {
 		counts[k]++
 	}
-	if s.n == 0 || counts[noTunnel] == s.n {
+	if s.n == 0 || counts[0] == s.n {
 		return 0, nil
 	}
-	for k := noTunnel + 1; int(k) < tunnelKinds; k++ {
-		if counts[k] > 0 {
-			kinds = append(kinds, k)
+	for k, n := range counts {
+		if k > 0 && n > 0 {
+			kinds = append(kinds, Tunnel(k))
 		}
 	}
 	slices.SortStableFunc(kinds, func(a, b Tunnel) int { return counts[b] - counts[a] })
-	return 1 - float64(counts[noTunnel])/float64(s.n), kinds
+	return 1 - float64(counts[0])/float64(s.n), kinds
 }
 
-// Tunnel is a kind of tunnel that a packet travels in.
-type Tunnel uint8
+// Tunnel is a kind of tunnel that a packet travels in: a LayerKind, 0 for none.
+type Tunnel LayerKind
 
-// The tunnels that identity Inner opens.
-const (
-	noTunnel Tunnel = iota
-	tunnelIPinIP
-	tunnelGRE
-	tunnelERSPAN
-	tunnelVXLAN
-	tunnelGENEVE
-	tunnelGTPU
-	tunnelL2TP
-	tunnelLISP
-	tunnelMPLSinIP
-	tunnelEthernetInIP
-	tunnelEtherIP
-	tunnelEoIP
-	tunnelTZSP
-	tunnelJMirror
-	tunnelL2TPv3
-	tunnelCAPWAP
-	tunnelLWAPP
-	tunnelTeredo
-	tunnelGUE
-	tunnelSkip
-	// tunnelKinds is how many kinds there are.
-	tunnelKinds int = iota
-)
-
-var tunnelNames = [tunnelKinds]string{
-	"none", "IP-in-IP", "GRE", "ERSPAN", "VXLAN", "GENEVE", "GTP-U",
-	"L2TP", "LISP", "MPLS-in-IP", "Ethernet-in-IP", "EtherIP", "EoIP", "TZSP", "jmirror",
-	"L2TPv3", "CAPWAP", "LWAPP", "Teredo", "GUE", "--tunnel",
+// tunnelNames are the names that people read, of the tunnels that identity Inner opens.
+var tunnelNames = [layerKinds]string{
+	LayerIPinIP: "IP-in-IP", LayerGRE: "GRE", LayerERSPAN: "ERSPAN", LayerVXLAN: "VXLAN", LayerGENEVE: "GENEVE", LayerGTPU: "GTP-U",
+	LayerL2TP: "L2TP", LayerLISP: "LISP", LayerMPLSinIP: "MPLS-in-IP", LayerEthernetInIP: "Ethernet-in-IP", LayerEtherIP: "EtherIP",
+	LayerEoIP: "EoIP", LayerTZSP: "TZSP", LayerJMirror: "jmirror", LayerL2TPv3: "L2TPv3", LayerCAPWAP: "CAPWAP", LayerLWAPP: "LWAPP",
+	LayerTeredo: "Teredo", LayerGUE: "GUE", LayerSkip: "--tunnel",
 }
 
 // String returns the name of the protocol.
-func (t Tunnel) String() string { return enum.Name(tunnelNames[:], t) }
+func (t Tunnel) String() string { return tunnelNames[t] }
 
 // tunnelOf returns the outermost tunnel of frame i of b, if identity Inner opens it.
 func (t *Tunnels) tunnelOf(b *capture.Batch, i int) Tunnel {
@@ -115,18 +89,9 @@ func (t *Tunnels) tunnelOf(b *capture.Batch, i int) Tunnel {
 	outer, data := h, b.Data(i)
 	t.open(&h, data, b.Frames[i].WireLen, nil)
 	if h.Flags&FlagInner == 0 {
-		return noTunnel
+		return 0
 	}
 	return t.tunnel(&outer, data)
-}
-
-// tunnelsByKind has the tunnels that the protocol and the ports of a header announce.
-var tunnelsByKind = [layerKinds]Tunnel{
-	LayerIPinIP: tunnelIPinIP, LayerGRE: tunnelGRE, LayerVXLAN: tunnelVXLAN, LayerGENEVE: tunnelGENEVE,
-	LayerGTPU: tunnelGTPU, LayerL2TP: tunnelL2TP, LayerLISP: tunnelLISP, LayerMPLSinIP: tunnelMPLSinIP,
-	LayerEthernetInIP: tunnelEthernetInIP, LayerEtherIP: tunnelEtherIP, LayerTZSP: tunnelTZSP,
-	LayerJMirror: tunnelJMirror, LayerL2TPv3: tunnelL2TPv3, LayerCAPWAP: tunnelCAPWAP, LayerLWAPP: tunnelLWAPP, LayerTeredo: tunnelTeredo,
-	LayerGUE: tunnelGUE, LayerSkip: tunnelSkip,
 }
 
 // tunnel returns the kind of the tunnel that was opened behind h.
@@ -134,10 +99,10 @@ func (t *Tunnels) tunnel(h *Header, frame []byte) Tunnel {
 	if h.Proto == iana.ProtoGRE {
 		switch binary.BigEndian.Uint16(frame[h.L4+2:]) {
 		case iana.TypeERSPAN2, iana.TypeERSPAN3:
-			return tunnelERSPAN
+			return Tunnel(LayerERSPAN)
 		case iana.TypeEoIP:
-			return tunnelEoIP
+			return Tunnel(LayerEoIP)
 		}
 	}
-	return tunnelsByKind[t.announced(h).kind]
+	return Tunnel(t.announced(h).kind)
 }

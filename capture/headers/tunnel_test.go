@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/iana"
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 func TestTunnels(t *testing.T) {
@@ -128,20 +129,20 @@ func TestTunnelDepth(t *testing.T) {
 
 // TestTunnelOf names exactly the tunnels that identity Inner opens.
 func TestTunnelOf(t *testing.T) {
-	names := map[string]Tunnel{
-		"gre": tunnelGRE, "pptp": tunnelGRE, "erspan": tunnelERSPAN, "vxlan": tunnelVXLAN, "vxlan-gpe": tunnelVXLAN, "geneve": tunnelGENEVE, "gtp": tunnelGTPU,
-		"ip": tunnelIPinIP, "6": tunnelIPinIP, "4": tunnelIPinIP, "three": tunnelIPinIP, "ah": tunnelIPinIP, "wccp": tunnelGRE, "eoip": tunnelEoIP, "etherip": tunnelEtherIP,
-		"mpls": tunnelMPLSinIP, "srv6": tunnelEthernetInIP, "l2tp": tunnelL2TP, "lisp": tunnelLISP, "jmirror": tunnelJMirror, "tzsp": tunnelTZSP,
-		"capwap": tunnelCAPWAP, "lwapp": tunnelLWAPP, "teredo": tunnelTeredo, "gue": tunnelGUE, "l2tpv3": tunnelL2TPv3, "mirror": tunnelGRE,
+	names := map[string]LayerKind{
+		"gre": LayerGRE, "pptp": LayerGRE, "erspan": LayerERSPAN, "vxlan": LayerVXLAN, "vxlan-gpe": LayerVXLAN, "geneve": LayerGENEVE, "gtp": LayerGTPU,
+		"ip": LayerIPinIP, "6": LayerIPinIP, "4": LayerIPinIP, "three": LayerIPinIP, "ah": LayerIPinIP, "wccp": LayerGRE, "eoip": LayerEoIP, "etherip": LayerEtherIP,
+		"mpls": LayerMPLSinIP, "srv6": LayerEthernetInIP, "l2tp": LayerL2TP, "lisp": LayerLISP, "jmirror": LayerJMirror, "tzsp": LayerTZSP,
+		"capwap": LayerCAPWAP, "lwapp": LayerLWAPP, "teredo": LayerTeredo, "gue": LayerGUE, "l2tpv3": LayerL2TPv3, "mirror": LayerGRE,
 	}
 	for _, c := range tunnelCases {
-		want := noTunnel
+		want := LayerKind(0)
 		if c.Carried != nil {
 			first, _, _ := strings.Cut(c.Name, " ")
 			want = names[strings.TrimSuffix(first, ",")]
 		}
-		if got := usualTunnels.tunnelOf(newBatch(capture.LinkRaw, c.Outer), 0); got != want {
-			t.Errorf("%s: %v, want %v", c.Name, got, want)
+		if got := usualTunnels.tunnelOf(newBatch(capture.LinkRaw, c.Outer), 0); got != Tunnel(want) {
+			t.Errorf("%s: %v, want %v", c.Name, got, Tunnel(want))
 		}
 		for n := range len(c.Outer) {
 			usualTunnels.tunnelOf(newBatch(capture.LinkRaw, c.Outer[:n:n]), 0) // must not read beyond
@@ -172,7 +173,7 @@ func batches(r *rand.Rand, packets []string) (all []*capture.Batch) {
 }
 
 // TestTunnelSample checks that every packet of a short stream is sampled, and every 16th
-// of a long one, wherever batches end.
+// of a long stream, wherever batches end.
 func TestTunnelSample(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 4096, 4097, 60_000} {
@@ -204,12 +205,110 @@ func TestTunnelSample(t *testing.T) {
 		if n < 4096 {
 			continue
 		}
-		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []Tunnel{tunnelGRE, tunnelIPinIP}) { // five standard errors
+		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []Tunnel{Tunnel(LayerGRE), Tunnel(LayerIPinIP)}) { // five standard errors
 			t.Errorf("%d packets: share %v, %v", n, share, kinds)
 		}
 		for i := range first.n {
-			if got, want := first.kinds[i] == noTunnel, packets[i<<first.shift] == plainUDP; got != want {
+			if got, want := first.kinds[i] == 0, packets[i<<first.shift] == plainUDP; got != want {
 				t.Fatalf("%d packets: sample %d is of another packet", n, i)
+			}
+		}
+	}
+}
+
+// TestPseudowires reads sessions with any cookie and sublayer: of sound packets, whatever their
+// checksum, hardly any is read as something else, and of random data none is taken for a packet.
+func TestPseudowires(t *testing.T) {
+	const packets = 100_000
+	r := rand.New(rand.NewPCG(41, 42))
+	wrong, closed, invented := 0, 0, 0
+	for i := range packets {
+		inside := someDatagram(r, []byte{4, 6}[r.IntN(2)], r.IntN(len(sums)))
+		before := randomBytes(r, []int{0, 4, 8}[r.IntN(3)])
+		if r.IntN(2) == 0 {
+			before = append(before, 0x40, 0, byte(i>>8), byte(i))
+		}
+		switch r.IntN(8) {
+		case 0:
+		case 1:
+			before = append(before, join("\xff\x03", be16(map[byte]int{4: pppIPv4, 6: pppIPv6}[inside[0]>>4]))...)
+		default:
+			frame := ether(map[byte]int{4: iana.TypeIPv4, 6: iana.TypeIPv6}[inside[0]>>4], nil)
+			copy(frame, randomBytes(r, 12))
+			if r.IntN(4) == 0 {
+				frame = vlan(frame)
+			}
+			before = append(before, frame...)
+		}
+		data := ip4(9, iana.ProtoL2TP, join("\x00\x00\x00\x4d", before, inside))
+		at := len(data) - len(inside)
+		h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, data)
+		switch {
+		case h.Flags&FlagInner == 0:
+			closed++
+		case int(h.Start) != at || h.Version != inside[0]>>4:
+			wrong++
+		}
+		random := ip4(9, iana.ProtoL2TP, join("\x00\x00\x00\x4d", randomBytes(r, 20+r.IntN(300))))
+		if h = decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, random); h.Flags&FlagInner != 0 {
+			invented++
+		}
+	}
+	t.Logf("of %d: %d wrong, %d closed; of random data %d opened", packets, wrong, closed, invented)
+	if wrong > 20 || closed > 100 || invented > 3 {
+		t.Errorf("of %d: %d wrong, %d closed; of random data %d opened", packets, wrong, closed, invented)
+	}
+}
+
+// TestDoubtful checks that a tunnel which is not believed is none, unless it may only be
+// cut off.
+func TestDoubtful(t *testing.T) {
+	decoder := NewDecoder(DecoderConfig{Inner: true})
+	for _, c := range udpTunnelCases {
+		b := newBatch(capture.LinkRaw, c.Outer)
+		layers := decoder.Layers(nil, b, 0)
+		if last := layers[len(layers)-1]; (c.Carried == nil) != (len(layers) == 1) || last.Kind == LayerUnread {
+			t.Errorf("%s: %+v", c.Name, layers)
+		}
+		cut := newBatch(capture.LinkRaw, c.Outer[:min(36, len(c.Outer)-1)])
+		cut.Frames[0].WireLen = uint32(len(c.Outer))
+		layers = decoder.Layers(nil, cut, 0)
+		if last := layers[len(layers)-1]; last.Kind != LayerUnread || len(layers) != 2 {
+			t.Errorf("%s, cut: %+v", c.Name, layers)
+		}
+	}
+}
+
+// TestRandomDatagrams sends random data to the ports of tunnels, as programs that encrypt do. All but
+// few keep the addresses outside.
+func TestRandomDatagrams(t *testing.T) {
+	const datagrams = 100_000
+	r := rand.New(rand.NewPCG(35, 36))
+	for _, to := range usualPorts {
+		n, b := 0, &capture.Batch{}
+		for range datagrams {
+			b = newBatch(capture.LinkRaw, ip4(1, iana.ProtoUDP, udp(50000, int(to.port), randomBytes(r, 16+r.IntN(200)))))
+			if h := decode(NewDecoder(DecoderConfig{Inner: true}), b)[0]; h.Flags&FlagInner != 0 {
+				n++
+			}
+		}
+		t.Logf("%d (%v): %d of %d opened", to.port, to.kind, n, datagrams)
+		if n > 3 {
+			t.Errorf("%d (%v): %d of %d opened", to.port, to.kind, n, datagrams)
+		}
+	}
+}
+
+// TestOrdinaryDatagrams checks that other programs may use the ports of tunnels that are
+// recognized by their content.
+func TestOrdinaryDatagrams(t *testing.T) {
+	dns := "\x01\x00\x81\x80\x00\x01\x00\x01\x00\x00\x00\x00\x07example\x03com\x00\x00\x01\x00\x01\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x3c\x00\x04\x0a\x00\x00\x01"
+	quic := "\x45\xee\x01\x02\x03\x04\x05\x06\x45\x17\x00\x2b\x59\x01\x22\x03\x40\x11\x71\x3c what looks like IPv4"
+	for _, port := range []int{iana.PortL2TP, iana.PortLISP, iana.PortMPLS, iana.PortJMirror, iana.PortTZSP, iana.PortVXLAN, iana.PortCAPWAP, iana.PortLWAPP, iana.PortTeredo, iana.PortGUE} {
+		for i, payload := range []string{dns, quic, string(make([]byte, 64)), "\x00\x02" + string(make([]byte, 64)), "short", ""} {
+			d := udp4(port, []byte(payload))
+			if h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, d); h.Flags&FlagInner != 0 || h.Start != 0 {
+				t.Errorf("port %d, payload %d: %+v", port, i, h)
 			}
 		}
 	}

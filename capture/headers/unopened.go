@@ -5,6 +5,7 @@ package headers
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -15,7 +16,7 @@ import (
 // headers before IP do not count, nor do fragments of IP.
 type Unopened struct {
 	Number uint32 // the number of Kind: an ethertype or the like
-	Kind   uint8  // 0 for others, which are not distinguished
+	Kind   uint8  // 0 for all kinds that are not distinguished
 }
 
 // Kinds of frames that are not opened, and their numbers.
@@ -36,37 +37,27 @@ const (
 	unopenedDTLS                 // an encrypted tunnel, by its LayerKind
 )
 
+// unopenedNames have the number of a kind, or with %v the LayerKind that it is.
+var unopenedNames = [...]string{
+	0: "others", unopenedControl: "others",
+	unopenedLink: "linktype-%d", unopenedType: "ethertype-%04x", unopenedSAP: "llc-%02x", unopenedPPP: "ppp-%04x", unopenedMPLS: "mpls",
+	unopenedMACsec: "macsec-encrypted", unopenedWiFi: "802.11-encrypted", unopenedTunnel: "%v", unopenedNSH: "nsh-%02x",
+	unopenedNLPID: "nlpid-%02x", unopenedFragment: "%v-fragment", unopenedMultilink: "ppp-multilink-fragment", unopenedDTLS: "%v-dtls",
+}
+
 // String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
 func (u Unopened) String() string {
-	switch u.Kind {
-	case unopenedLink:
-		return fmt.Sprintf("linktype-%d", u.Number)
-	case unopenedType:
-		return fmt.Sprintf("ethertype-%04x", u.Number)
-	case unopenedSAP:
-		return fmt.Sprintf("llc-%02x", u.Number)
-	case unopenedPPP:
-		return fmt.Sprintf("ppp-%04x", u.Number)
-	case unopenedMPLS:
-		return "mpls"
-	case unopenedMACsec:
-		return "macsec-encrypted"
-	case unopenedWiFi:
-		return "802.11-encrypted"
-	case unopenedNSH:
-		return fmt.Sprintf("nsh-%02x", u.Number)
-	case unopenedNLPID:
-		return fmt.Sprintf("nlpid-%02x", u.Number)
-	case unopenedTunnel:
-		return LayerKind(u.Number).String()
-	case unopenedFragment:
-		return LayerKind(u.Number).String() + "-fragment"
-	case unopenedMultilink:
-		return "ppp-multilink-fragment"
-	case unopenedDTLS:
-		return LayerKind(u.Number).String() + "-dtls"
+	name := unopenedNames[0]
+	if int(u.Kind) < len(unopenedNames) {
+		name = unopenedNames[u.Kind]
 	}
-	return "others"
+	switch {
+	case !strings.Contains(name, "%"):
+		return name
+	case strings.Contains(name, "%v"):
+		return fmt.Sprintf(name, LayerKind(u.Number))
+	}
+	return fmt.Sprintf(name, u.Number)
 }
 
 // unknown notes that the walk ends at something that is not known here.
@@ -79,7 +70,7 @@ func (w *walk) unknown(kind uint8, number uint32) step {
 func (w *walk) control() step { return w.unknown(unopenedControl, 0) }
 
 // Unopened returns the part of frame i of b that was not opened. Decode describes such a frame as
-// one without IP, or by FlagClosed. It reports false if nothing was left unopened. It panics if b
+// without IP, or by FlagClosed. It reports false if nothing was left unopened. It panics if b
 // has no frame i.
 func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 	f := &b.Frames[i]
@@ -100,15 +91,15 @@ func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 // maxUnopened is how many kinds of frames that were not opened are counted apart.
 const maxUnopened = 32
 
-// UnopenedCounts count frames that were not opened, by their payload: at most 32 kinds, of
-// which a new one takes the place of the rarest. The zero value is ready for use.
+// UnopenedCounts count frames that were not opened, by their payload. A new kind beyond 32 takes the
+// place of the rarest. The zero value is ready for use.
 type UnopenedCounts struct {
 	kinds  [maxUnopened]UnopenedCount
 	used   int
 	others uint64 // frames of kinds that were given up
 }
 
-// UnopenedCount counts frames that were not opened, of one kind or, without one, of others.
+// UnopenedCount counts frames that were not opened. What is zero for all other kinds.
 type UnopenedCount struct {
 	What   Unopened
 	Frames uint64
@@ -122,12 +113,12 @@ func (c *UnopenedCounts) Count(u Unopened, frames uint64) {
 	}
 	least := 0
 	for i := range c.kinds[:c.used] {
-		one := &c.kinds[i]
-		if one.What == u {
-			one.Frames += frames
+		kind := &c.kinds[i]
+		if kind.What == u {
+			kind.Frames += frames
 			return
 		}
-		if one.Frames < c.kinds[least].Frames {
+		if kind.Frames < c.kinds[least].Frames {
 			least = i
 		}
 	}
@@ -142,8 +133,8 @@ func (c *UnopenedCounts) Count(u Unopened, frames uint64) {
 
 // Add adds other counts.
 func (c *UnopenedCounts) Add(more *UnopenedCounts) {
-	for _, one := range more.kinds[:more.used] {
-		c.Count(one.What, one.Frames)
+	for _, kind := range more.kinds[:more.used] {
+		c.Count(kind.What, kind.Frames)
 	}
 	c.others += more.others
 }
@@ -161,11 +152,11 @@ func (c *UnopenedCounts) List() []UnopenedCount {
 // without any.
 func (c *UnopenedCounts) ByName() map[string]uint64 {
 	var all map[string]uint64
-	for _, one := range c.List() {
+	for _, kind := range c.List() {
 		if all == nil {
 			all = map[string]uint64{}
 		}
-		all[one.What.String()] += one.Frames
+		all[kind.What.String()] += kind.Frames
 	}
 	return all
 }

@@ -104,7 +104,7 @@ func TestUnopened(t *testing.T) {
 }
 
 // TestUnopenedBounded checks that no stream makes the counts grow, and that the frequent kind
-// is counted however many rare ones there are.
+// is counted however many rare kinds there are.
 func TestUnopenedBounded(t *testing.T) {
 	var c UnopenedCounts
 	if c.ByName() != nil {

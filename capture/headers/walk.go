@@ -41,7 +41,7 @@ type walk struct {
 	bigEndian bool // byte order of the machine that wrote the capture
 	bridgePad bool // bridged frames in 802.2 are preceded by two bytes (ATM)
 	wifiPad   bool // the 802.11 header is padded to a multiple of 4 bytes
-	noIP      bool // there is no readable IP header where one was announced
+	noIP      bool // an IP header was announced, and cannot be read
 	doubt     doubt
 	belief    int8 // weight of the tunnel's header
 	frame     int  // offset of the first Ethernet header, -1 if none was met
@@ -116,8 +116,7 @@ func (w *walk) ethertypeAt(n int) step {
 }
 
 // addresses records where hardware addresses lie, counted from the offset; -1 means none.
-// The Header keeps the outermost ones. The comparison of frames without IP uses the
-// innermost ones.
+// The Header keeps the outermost addresses; frames without IP are compared by the innermost.
 func (w *walk) addresses(dst, src int) {
 	w.nonIP.addresses(w, dst, src)
 	if w.h.Flags&(FlagDst|FlagSrc) != 0 {

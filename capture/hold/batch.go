@@ -13,16 +13,15 @@ import (
 )
 
 // Verdicts are the verdicts on the packets of a batch, and what the choice between equal packets
-// goes by. Element i of a slice, and bit i of a bitmap, belong to packet i. An empty bitmap, such as
-// nil, has no bit set.
+// goes by. Element i of a slice, and bit i of a bitmap, belong to packet i.
 type Verdicts struct {
 	Digests []digest.Digest
 	Times   []int64  // in nanoseconds since 1970, or calendar.NoTime
-	Drop    []uint64 // packets that are removed: copies of earlier ones
+	Drop    []uint64 // packets that are removed: copies of earlier packets
 	Copies  []uint64 // packets that are no first sightings: Drop, and what Fixed keeps
 	Fixed   []uint64 // packets that are neither exchanged nor taken in exchange
-	Paired  []uint64 // copies of an unfit packet, which stay if they cannot take its place
-	Unfit   []uint64 // packets that are worse than all others
+	Paired  []uint64 // copies of an unfit packet, which stay if they cannot take its place; empty for none
+	Unfit   []uint64 // packets that are worse than all others; empty for none
 	Ranks   []uint8  // how good packets are, 0 being best; empty is 0 for all
 	// Integrity is empty where it does not count.
 	Integrity []identity.Integrity

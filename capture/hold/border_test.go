@@ -18,7 +18,7 @@ func TestBorder(t *testing.T) {
 		delay  time.Duration
 		better bool
 	}{{hold - 1, true}, {hold, true}, {hold + 1, false}} {
-		for _, size := range []int{1, 3} { // the copy in another batch, and in the same
+		for _, size := range []int{1, 3} { // the copy in the next batch, and in the same
 			all, drop := pair(1, 1e9, c.delay)
 			r := &heldRun{t: t, hold: testHold(t, Config{Flow: true, For: hold}, Stream{}), all: all, drop: drop}
 			if keep := r.run(false, func() int { return size }); !slices.Equal(keep, []bool{true, !c.better, c.better}) {
@@ -29,7 +29,7 @@ func TestBorder(t *testing.T) {
 }
 
 // TestHomeBorder moves a home when 16 packets in a row came from elsewhere for longer than a hold, and
-// for a hold does not: then a copy of the last one, from home, is better.
+// for a hold does not: then a copy of the last packet, from home, is better.
 func TestHomeBorder(t *testing.T) {
 	const hold = time.Millisecond
 	for lasts, moves := range map[time.Duration]bool{hold: false, hold + 1: true} {

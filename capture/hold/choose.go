@@ -67,10 +67,7 @@ func (x *Batch) begins(w int) (begin uint64) {
 		if h.homes != nil {
 			begin = ^v.Copies[w] &^ x.home[w]
 		}
-		if v.Fixed != nil {
-			begin &^= v.Fixed[w]
-		}
-		return begin
+		return begin &^ v.Fixed[w]
 	}
 	for firsts := ^v.Copies[w] & (^uint64(0) >> (64 - min(len(v.Times)-w*64, 64))); firsts != 0; firsts &= firsts - 1 {
 		if i := w*64 + bits.TrailingZeros64(firsts); x.quality(i) > 0 && v.Times[i] != calendar.NoTime {
@@ -98,9 +95,7 @@ func (x *Batch) undecided(w int) uint64 {
 	if h.homes != nil {
 		open ^= ^x.home[w]
 	}
-	if v.Fixed != nil {
-		open &^= v.Fixed[w]
-	}
+	open &^= v.Fixed[w]
 	if h.stream.Window == 0 {
 		open |= ^v.Copies[w]
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// withWild puts runs of packets with times that next returns into a stream, each another
-// packet of no conversation, before about one in every packets. It returns where they are.
+// withWild puts runs of packets with times that next returns into a stream, each a new packet of no
+// conversation: a run for about as many packets as every says. It returns where they are.
 func withWild(rng *rand.Rand, all []sighted, every int, next func(now int64) []int64) (mixed []sighted, wild []bool) {
 	g := traffic{rng: rng}
 	for _, p := range all {
@@ -27,8 +27,8 @@ func withWild(rng *rand.Rand, all []sighted, every int, next func(now int64) []i
 	return mixed, wild
 }
 
-// TestWildTimes has packets with wrong clocks between others: of these the same ones stay
-// as without, whatever the size of batches is.
+// TestWildTimes has packets with wrong clocks between right packets: of the right packets the same
+// stay as without, whatever the size of batches is.
 func TestWildTimes(t *testing.T) {
 	const hold, day = time.Millisecond, int64(24 * time.Hour)
 	for name, next := range map[string]func(now int64) []int64{
@@ -72,7 +72,7 @@ func TestWildTimes(t *testing.T) {
 
 // TestSet lets packets leave soon after the clock was set, forward as by a pause or back,
 // and where it is set again and again, or all times disagree, or outliers come as often as the
-// one time at which it stands still. A first sighting waits for a copy that never comes.
+// time at which it stands still. A first sighting waits for a copy that never comes.
 func TestSet(t *testing.T) {
 	const hold, hour = time.Millisecond, int64(time.Hour)
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -14,7 +14,7 @@ import (
 )
 
 // pair returns n packets at point 1 that are copies of packets at point 2 before them, and
-// whether each is a copy. All are of one conversation, whose home is point 1.
+// whether each is a copy. All are of the same conversation, whose home is point 1.
 func pair(n int, time int64, delay time.Duration) (all []sighted, drop []bool) {
 	one := sighted{digest: digest.Digest{1, 1}, conversation: 7, point: 1, time: time}
 	all, drop = append(all, one), append(drop, false)
@@ -26,7 +26,7 @@ func pair(n int, time int64, delay time.Duration) (all []sighted, drop []bool) {
 	return all, drop
 }
 
-// TestArrival settles packets by their arrival, and not by those after them.
+// TestArrival settles packets by their arrival, and not by the packets after them.
 func TestArrival(t *testing.T) {
 	const ms = time.Millisecond
 	now := time.Duration(0)
@@ -187,7 +187,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestCandidates fills the table beyond its limit, with tags of one line at that.
+// TestCandidates fills the table beyond its limit, with tags of a single line.
 func TestCandidates(t *testing.T) {
 	c := newCandidates()
 	for i := range uint64(candidateCells) {

@@ -16,7 +16,7 @@ import (
 
 const homeHold = time.Millisecond
 
-// packet is one sighting.
+// packet is a sighting.
 type packet struct {
 	conversation, fragment, point uint64
 	time                          int64
@@ -33,7 +33,7 @@ func newTest(t testing.TB, lines int) *homes {
 	return table
 }
 
-// ask asks about packets in one call.
+// ask asks about packets in a single call.
 func ask(t *homes, packets []packet) []bool {
 	var s homeSightings
 	s.Copies = make([]uint64, (len(packets)+63)/64)
@@ -57,7 +57,7 @@ func ask(t *homes, packets []packet) []bool {
 	return got
 }
 
-// at returns packets of a conversation at a point, one each step.
+// at returns packets of a conversation at a point, a packet each step.
 func at(n int, conversation, point uint64, from, step time.Duration) (packets []packet) {
 	for i := range n {
 		packets = append(packets, packet{conversation: conversation, point: point, time: int64(from) + int64(i)*int64(step)})
@@ -73,7 +73,7 @@ func copied(packets []packet) []packet {
 	return packets
 }
 
-// TestAtHome states the rules one by one: how many of some packets are at home.
+// TestAtHome states each rule: how many of some packets are at home.
 func TestAtHome(t *testing.T) {
 	const c, d, a, b, ms = 1 << 40, 2 << 40, 7, 8, time.Millisecond
 	first := at(1, c, a, 0, 0)
@@ -116,8 +116,8 @@ func TestAtHome(t *testing.T) {
 	}
 }
 
-// TestEviction fills one line with the conversations of an attacker. The latest ones stay,
-// whatever the clock did before, and the others begin anew.
+// TestEviction fills a line with the conversations of an attacker. The latest stay,
+// whatever the clock did before, and the rest begin anew.
 func TestEviction(t *testing.T) {
 	for name, old := range map[string]time.Duration{"past": 0, "future": 900 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// TestCuts asks about a random stream in random parts: the results are those of one call.
+// TestCuts asks about a random stream in random parts: the results are as of a single call.
 func TestCuts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var packets []packet
@@ -201,8 +201,8 @@ func BenchmarkAtHome(b *testing.B) {
 	}
 }
 
-// TestLone has a stream show one point for long. Then the conversations of that time have
-// their home there, whether they were noted or not, and for a minute so have others.
+// TestLone has a stream show a single point for long. Then the conversations of that time have
+// their home there, whether they were noted or not, and for a minute so have new conversations.
 func TestLone(t *testing.T) {
 	const a, b, ms = 7, 8, time.Millisecond
 	table := newTest(t, 1<<8)
@@ -235,7 +235,7 @@ func TestLone(t *testing.T) {
 	}
 }
 
-// TestLoneCut gives the same answers, however a stream is cut into calls that shows another
+// TestLoneCut gives the same answers, however a stream is cut into calls that shows a second
 // point early, late, or when homes are about to be noted no more.
 func TestLoneCut(t *testing.T) {
 	for seed, second := range []int{10, loneAfter, loneAfter*4/3 - 100, loneAfter*4/3 + 100, loneAfter*4/3 + 5000} {

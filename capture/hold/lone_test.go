@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// alone returns n packets of one point, of several conversations. Every third is a copy.
+// alone returns n packets of a single point, of several conversations. Every third is a copy.
 func alone(n int, time int64) (all []sighted, drop []bool) {
 	for i := range n {
 		p := sighted{digest: digest.Digest{3, uint64(i)}, conversation: hashOf(i % 7), point: 1, time: time + int64(i)*1000, size: i % 50}
@@ -24,7 +24,7 @@ func alone(n int, time int64) (all []sighted, drop []bool) {
 }
 
 // TestAlone writes each batch in its own write, as it is and without a copy, where all
-// packets come from one point, live and offline.
+// packets come from a single point, live and offline.
 func TestAlone(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"offline": {Flow: true, For: time.Second},

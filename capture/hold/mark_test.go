@@ -54,7 +54,7 @@ func numberAt(t *testing.T, batches []*capture.Batch, i int) int {
 }
 
 // check checks that every first sighting that is not kept leads to an equal packet, which is
-// kept or leads to one.
+// kept or leads to a kept packet.
 func (r *markRun) check(drop []bool) {
 	r.t.Helper()
 	led := 0

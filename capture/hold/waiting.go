@@ -34,8 +34,7 @@ func (x *Batch) accept(b *capture.Batch) {
 	k := h.memory.Get()
 	k.first, k.end = h.next, h.next+uint64(len(b.Frames))
 	k.drop = append(k.drop[:0], x.verdicts.Drop...)
-	k.waiting = capture.Resize(k.waiting, len(k.drop))
-	clear(k.waiting)
+	k.waiting = capture.Zeroed(k.waiting, len(k.drop))
 	k.frames, k.written = b.Frames, 0
 	if h.cfg.Clock != nil {
 		k.arrived = h.cfg.Clock()
@@ -192,9 +191,7 @@ type marks struct {
 // begin takes the digests of a batch.
 func (m *marks) begin(digests []digest.Digest) {
 	m.digests = append(m.digests[:0], digests...)
-	m.later, m.before = capture.Resize(m.later, len(digests)), capture.Resize(m.before, len(digests))
-	clear(m.later)
-	clear(m.before)
+	m.later, m.before = capture.Zeroed(m.later, len(digests)), capture.Zeroed(m.before, len(digests))
 }
 
 // notePlace notes that packet in of the newest batch is kept in the place of packet out, and

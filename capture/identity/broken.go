@@ -41,8 +41,7 @@ func (g *Identity) breakFound(found kernels.Found, msgs []digest.Message, first 
 	if found&kernels.FoundBroken == 0 {
 		return
 	}
-	g.broken = capture.Resize(g.broken, (len(msgs)+63)/64)
-	clear(g.broken)
+	g.broken = capture.Zeroed(g.broken, (len(msgs)+63)/64)
 	kernels.FindBroken(msgs, g.slow, g.broken, buf)
 	for w, word := range g.broken {
 		for ; word != 0; word &= word - 1 {

@@ -33,7 +33,7 @@ func avs(n byte) []byte {
 	return join("\x80\x21\x10\x01", be32(64), []byte{n}, make([]byte, 55))
 }
 
-// ppi has the field of 802.11 behind another one.
+// ppi has the field of 802.11 behind a field before it.
 func ppi(n byte, flags int) []byte {
 	other := join(le16(9), le16(3), "abc", "\x00")
 	common := join(le16(2), le16(20), []byte{n, 0, 0, 0, 0, 0, 0, 0}, le16(flags), make([]byte, 10))
@@ -54,8 +54,8 @@ func dataFrame(flags byte, sequence int) []byte {
 	return join([]byte{0x88, flags}, "\x30\x00", mac(1), mac(2), mac(3), le16(sequence<<4), "\x05\x00", "\x01\x00\x00\x20\x00\x00\x00\x00", "ciphertext")
 }
 
-// radios has groups of frames as several radios heard them. Those of one group are the same
-// frame, those of different groups are not.
+// radios has groups of frames as several radios heard them. The frames of a group are the same
+// frame, frames of different groups are not.
 var radios = func() [][]tap {
 	const encrypted, retry = 0x41, 0x08
 	on := func(name string, link capture.LinkType, parts ...any) tap {

@@ -91,7 +91,7 @@ func TestDeeperTruncated(t *testing.T) {
 	}
 }
 
-// TestDeeperChanged does so where a byte of each frame has another value.
+// TestDeeperChanged is TestDeeper where a byte of each frame has another value.
 func TestDeeperChanged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, shape := range plainShapes {
@@ -106,7 +106,7 @@ func TestDeeperChanged(t *testing.T) {
 }
 
 // TestDeeperEncrypted has random data at the ports of tunnels, some behind headers of a tunnel and a
-// frame: kernels and a walk open the same ones.
+// frame: kernels and a walk open the same tunnels.
 func TestDeeperEncrypted(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, port := range []int{iana.PortVXLAN, iana.PortVXLANOld, iana.PortVXLANGPE, iana.PortGENEVE, iana.PortGTPU} {

@@ -26,7 +26,7 @@ func TestIdentityWithoutDevices(t *testing.T) {
 }
 
 // TestFramesBehindDevices checks that a frame without IP is the same with each header of a
-// switch, and with its check sequence where the capture has one.
+// switch, and with its check sequence where the capture has it.
 func TestFramesBehindDevices(t *testing.T) {
 	arp := padded60(ether(iana.TypeARP, join("\x00\x01\x08\x00\x06\x04\x00\x01", mac(2), []byte{10, 0, 0, 2}, make([]byte, 6), []byte{10, 0, 0, 1})))
 	lldp := ether(0x88cc, []byte("\x02\x07\x04\x02\x00\x00\x00\x00\x02\x04\x02\x07p\x06\x02\x00\x78\x00\x00, and more than fits a short frame"))

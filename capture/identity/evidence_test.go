@@ -34,7 +34,7 @@ func segment(sum int, payload []byte) []byte {
 	return join(be16(1000), be16(80), "seq.ack.\x50\x18\x20\x00", be16(sum), "\x00\x00", payload)
 }
 
-// TestEvidence cuts packets, and says which of them can be known: conclusive ones are in no
+// TestEvidence cuts packets, and says which of them can be known: conclusive packets are in no
 // doubt.
 func TestEvidence(t *testing.T) {
 	const l4, l6 = 14 + 20, 14 + 40 // where headers above IP begin

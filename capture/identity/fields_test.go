@@ -35,14 +35,14 @@ func inOptions(proto int, kind byte, content string) []byte {
 	return ether(iana.TypeIPv6, ip6(1, proto, join(options, tcp(1000, 80, []byte("request")))))
 }
 
-// toSegment is one over segment routing, at one of two segments.
+// toSegment is a datagram over segment routing, at one of two segments.
 func toSegment(left byte, kind byte) []byte {
 	header := join([]byte{iana.ProtoTCP, 4, kind, left, 1, 0, 0, 0}, bytes.Repeat([]byte{1}, 16), bytes.Repeat([]byte{2}, 16))
 	ip := ip6(1, iana.ProtoRouting, join(header, tcp(1000, 80, []byte("request"))))
 	return ether(iana.TypeIPv6, with(ip, 24, string(bytes.Repeat([]byte{left + 1}, 16))))
 }
 
-// alone has for each field a frame, and the same one with only this field changed.
+// alone has for each field a frame, and the same frame with only this field changed.
 func alone() map[string][2][]byte {
 	v4, v6 := ether(iana.TypeIPv4, packet4), ether(iana.TypeIPv6, packet6)
 	tag := func(id int) []byte { return ether(iana.TypeVLAN, join(be16(id), be16(iana.TypeIPv4), packet4)) }

@@ -66,7 +66,7 @@ var (
 	with         = frametest.With
 )
 
-// tap is a frame as one tap has captured it.
+// tap is a frame as a tap has captured it.
 type tap frametest.Tap
 
 func onEthernet(name string, data []byte) tap { return tap(frametest.OnEthernet(name, data)) }

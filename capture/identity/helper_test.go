@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// message is the input of the digest for one identity.
+// message is the input of the digest for an identity.
 type message struct {
 	text  string
 	tweak uint64
@@ -18,7 +18,7 @@ func messageOf(buf []byte, m digest.Message) message {
 	return message{string(buf[m.Off:][:m.Len]), m.Tweak}
 }
 
-// recorder keeps the messages that it is to digest. A digest is the number of one.
+// recorder keeps the messages that it is to digest. A digest is the number of a message.
 type recorder []message
 
 // SumMessages implements digest.MessageDigester.

@@ -284,12 +284,10 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 	m.buf, m.msgs, m.nonIP, m.doubts = b.Buf, capture.Resize(m.msgs, n), m.nonIP[:0], m.doubts[:0]
 	m.datagrams, m.masks = g.short, g.masks
 	if m.masks != nil {
-		m.which = capture.Resize(m.which, n)
-		clear(m.which)
+		m.which = capture.Zeroed(m.which, n)
 	}
 	m.captured, m.truncated, m.closed = Captured{}, 0, m.closed[:0]
-	m.broken, m.someBroken = capture.Resize(m.broken, (n+63)/64), false
-	clear(m.broken)
+	m.broken, m.someBroken = capture.Zeroed(m.broken, (n+63)/64), false
 	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]
 	m.copied.reset()
 }

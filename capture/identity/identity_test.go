@@ -316,7 +316,7 @@ func TestParseKind(t *testing.T) {
 	}
 }
 
-// someFields has sets of fields to leave out, among them each one alone and all.
+// someFields has sets of fields to leave out, among them each field alone and all.
 func someFields() []Ignore {
 	all := []Ignore{{}, IgnoreOnly(0), IgnoreOnly(VLAN | MAC), IgnoreAlso(VLAN | MAC | IPID), IgnoreAlso(L4Checksum | FlowLabel), IgnoreOnly(1<<len(fieldNames) - 1)}
 	for i := range fieldNames {

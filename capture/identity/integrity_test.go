@@ -52,7 +52,7 @@ func TestOnesSum(t *testing.T) {
 	for n := range 3000 {
 		p := make([]byte, n)
 		for i := range p {
-			if p[i] = 0xff; n%3 != 0 { // many carries, or random ones
+			if p[i] = 0xff; n%3 != 0 { // many carries, or random bytes
 				p[i] = byte(r.Uint32())
 			}
 		}
@@ -259,7 +259,7 @@ func statusOf(h *headers.Header, line string) (Integrity, bool) {
 }
 
 // FuzzIntegrity checks that no bytes lead to a panic, that a sum is right by the RFC, and that
-// a right one becomes wrong if a bit changes.
+// a right checksum becomes wrong if a bit changes.
 func FuzzIntegrity(f *testing.F) {
 	for _, p := range summedSegments(f, []byte("payload")) {
 		f.Add(p, uint32(len(p)), uint16(30))
@@ -292,7 +292,7 @@ func FuzzIntegrity(f *testing.F) {
 			}
 			at := int(flip/8) % len(segment)
 			if h.Proto == iana.ProtoUDP && at/2 == 2 || got == WrongChecksum {
-				continue // another length
+				continue // a different length
 			}
 			other := with(data, int(h.L4)+at, string([]byte{segment[at] ^ 1<<(flip%8)}))
 			if again := integrityOf(cfg, capture.LinkRaw, other, int(wire)); again == ValidChecksum && !inner {

@@ -27,7 +27,7 @@ const fcs = "\xca\xfe\xba\xbe"
 // fromDS is a bit of the second frame control byte (IEEE 802.11, 9.2.4.1).
 const fromDS = 0x02
 
-// conversations has groups of frames. Those of one group are the same frame, those of
+// conversations has groups of frames. The frames of a group are the same frame, frames of
 // different groups are not.
 var conversations = func() [][]tap {
 	bridge := llc("\x42\x42\x03", "\x00\x00\x00\x00\x00\x80\x00", mac(7), "\x00\x00\x00\x04\x80\x00", mac(7), "\x80\x01\x00\x00\x14\x00\x02\x00\x0f\x00")
@@ -259,7 +259,7 @@ var leading = []int{
 var sized = []int{iana.TypeARP, iana.TypeRARP, iana.TypeGOOSE, iana.TypeGSE, iana.TypeSamples, iana.TypePTP, iana.TypeLLDP}
 
 // FuzzFramesWithoutIP checks, for any frame, that tags, padding and check sequences do
-// not change the identity, and that bytes behind the captured ones do not count.
+// not change the identity, and that bytes behind the captured bytes do not count.
 func FuzzFramesWithoutIP(f *testing.F) {
 	for _, c := range conversations {
 		for _, s := range c {
@@ -272,7 +272,7 @@ func FuzzFramesWithoutIP(f *testing.F) {
 	g := New(Config{Kind: L3})
 	f.Fuzz(func(t *testing.T, typ int, payload []byte, tag uint16, missing int) {
 		if slices.Contains(leading, typ&0xffff) || len(payload) < 8 || payload[0] == 0xaa || payload[0] == 6 {
-			return // the added bytes might look like another header
+			return // the added bytes might look like a further header
 		}
 		frame, missing := ether(typ&0xffff, payload), max(missing, 0)%100
 		if n := len(frame) - 4; slices.Equal(checked(frame[:n]), frame) { // it would be wrong with a tag

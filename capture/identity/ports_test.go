@@ -14,7 +14,7 @@ import (
 )
 
 // TestPorts compares kernels with walks for tunnels at ports that a user has named: ports with
-// equal low bytes, more than the kernels' tables hold, usual ones that are closed or stand for
+// equal low bytes, more than the kernels' tables hold, usual ports that are closed or stand for
 // other tunnels, and headers of any length.
 func TestPorts(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))

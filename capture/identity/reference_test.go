@@ -78,7 +78,7 @@ func (v *view) beginsWithAddresses() bool {
 
 // copy copies src without the tags, as far as dst has room. A tag is two bytes of control
 // information and the type of the next header. So the type in the last tag replaces the type
-// that announced the first one.
+// that announced the first tag.
 func (v *view) copy(dst, src []byte) {
 	if v.tagEnd == 0 {
 		copy(dst, src)

@@ -84,7 +84,7 @@ func communityOfKey(src, dst netip.Addr, proto uint8, srcPort, dstPort uint16) s
 	return c.CommunityID48(key)
 }
 
-// TestCommunityIDOfKeys leaves it out of keys that are not of one flow.
+// TestCommunityIDOfKeys leaves it out of keys that are not of a single flow.
 func TestCommunityIDOfKeys(t *testing.T) {
 	var key [16]byte
 	copy(key[:], "\x0a\x00\x00\x01\x0a\x00\x00\x02\x00\x01\x00\x02\x06")

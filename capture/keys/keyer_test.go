@@ -119,8 +119,8 @@ func checkKeyer(t *testing.T, cfgs []Config, how headers.DecoderConfig, b *captu
 	}
 }
 
-// TestFromKeys makes keys from those of each kind that determines them, of some packets.
-// They are those of the packets. The ends of a biflow may come in another order.
+// TestFromKeys makes keys from the keys of each kind that determines them, of some packets.
+// They equal the keys of the packets, but for the order of the ends of a biflow.
 func TestFromKeys(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, mostlyFast()...)
 	for _, by := range allKeys() {
@@ -226,7 +226,7 @@ func reversed(ip []byte) []byte {
 	return out
 }
 
-// TestBiflow checks that both directions have one key, whichever end is the smaller one,
+// TestBiflow checks that both directions have the same key, whichever end is the smaller,
 // and that the ports distinguish the ends of a flow from an address to itself.
 func TestBiflow(t *testing.T) {
 	self := ip4(1, iana.ProtoUDP, udp(9, 7, nil))

@@ -35,7 +35,7 @@ type duplicates struct {
 	Anchored map[string]int `json:"anchored_last"`
 }
 
-// answers has what one judge says about one capture.
+// answers has what a judge says about a capture.
 type answers struct {
 	Whole      counts                `json:"whole"`
 	Hours      map[string]counts     `json:"hours"`
@@ -69,7 +69,7 @@ var noDatagrams = map[string]counts{
 	"zeek__mpls-6in6-broken.pcap.gz": {Packets: 1811, IPPackets: 1781, Src4: 3, Dst4: 7, Src6: 246, Dst6: 238, Src: 249, Dst: 245, Flows: 447, Biflows: 447},
 }
 
-// tally counts one capture, or an hour of it.
+// tally counts a capture, or an hour of it.
 type tally struct {
 	counts
 	addr4 [2]map[uint32]bool
@@ -109,10 +109,10 @@ func hourName(ns int64) string {
 	return time.Unix(0, ns).UTC().Format("2006-01-02T15Z")
 }
 
-// seen counts the copies of one identity.
+// seen counts the copies by an identity.
 type seen struct {
 	ever map[digest.Digest]bool
-	last map[time.Duration]map[digest.Digest]int64 // time of the last one kept
+	last map[time.Duration]map[digest.Digest]int64 // time of the last packet kept
 	duplicates
 }
 
@@ -148,7 +148,7 @@ func (s *seen) add(m digest.Digest, at int64) {
 	}
 }
 
-// survey runs everything over one capture.
+// survey runs everything over a capture.
 type survey struct {
 	whole  *tally
 	hours  map[string]*tally

@@ -55,7 +55,7 @@ func Open(conf Config) (*Capture, error) {
 	for i := range conf.Targets {
 		all, err := openSockets(&conf.Targets[i], i, &c.conf, c.table)
 		if err != nil {
-			_ = c.Close() // the first error is the one to report
+			_ = c.Close() // the first error is reported
 			return nil, err
 		}
 		c.sockets, c.perKind[i] = append(c.sockets, all...), all
@@ -64,7 +64,7 @@ func Open(conf Config) (*Capture, error) {
 }
 
 // OpenEach opens the same as Open, as a Capture for each socket. So several goroutines may
-// read them, and merge packets by their times. Datagrams of one address and port come to one
+// read them, and merge packets by their times. Datagrams of an address and port come to the same
 // socket, in their order.
 func OpenEach(conf Config) ([]*Capture, error) {
 	whole, err := Open(conf)
@@ -231,7 +231,9 @@ func (c *Capture) claim() (s *socket, over bool) {
 		if !idle.IsZero() {
 			rest := time.Until(idle)
 			if rest <= 0 {
-				c.notAsked()
+				c.mu.Lock()
+				c.asked = false
+				c.mu.Unlock()
 				return nil, false
 			}
 			timeout = int((rest + time.Millisecond - 1) / time.Millisecond)
@@ -244,7 +246,7 @@ func (c *Capture) claim() (s *socket, over bool) {
 	}
 }
 
-// pick takes, of the ready sockets that nobody reads, the one that is furthest behind. It
+// pick takes the socket that is furthest behind, among ready sockets that nobody reads. It
 // reports whether any socket is still to be read.
 func (c *Capture) pick() (found *socket, left bool) {
 	for _, s := range c.sockets {
@@ -338,7 +340,7 @@ func (c *Capture) poll(timeout int) error {
 	return nil
 }
 
-// Inputs returns one name: the names of the targets, separated by commas.
+// Inputs returns a single name: the names of the targets, separated by commas.
 func (c *Capture) Inputs() []string {
 	var names []string
 	for i := range c.conf.Targets {

@@ -3,6 +3,7 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -13,8 +14,7 @@ import (
 // Config configures a capture. Only Targets is required.
 type Config struct {
 	Targets []Target
-	// Sockets is the number of sockets that share the datagrams of a UDP target; 0 means
-	// one.
+	// Sockets is the number of sockets that share the datagrams of a UDP target. The default is 1.
 	Sockets int
 	// BufferBytes bounds the datagrams that wait in a socket, in bytes of kernel memory; 0
 	// means afpacket.DefaultRingBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds it.
@@ -33,7 +33,7 @@ type Config struct {
 	Warn func(error)
 }
 
-// Stats counts the packets and events of one target. Any goroutine may read it at any time.
+// Stats counts the packets and events of a target. Any goroutine may read it at any time.
 type Stats struct {
 	// Sockets has the counts of each socket: Received are datagrams, Delivered packets.
 	Sockets []afpacket.Stats
@@ -75,13 +75,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("snap length %d, buffer of %d bytes: must not be negative", c.SnapLen, c.BufferBytes)
 	}
 	c.Sockets = max(c.Sockets, 1)
-	if c.BufferBytes == 0 {
-		c.BufferBytes = afpacket.DefaultRingBytes
-	}
-	c.BufferBytes = min(c.BufferBytes, maxBufferBytes)
-	if c.SnapLen == 0 {
-		c.SnapLen = afpacket.MaxSnapLen
-	}
+	c.BufferBytes = min(cmp.Or(c.BufferBytes, afpacket.DefaultRingBytes), maxBufferBytes)
+	c.SnapLen = cmp.Or(c.SnapLen, afpacket.MaxSnapLen)
 	return c, nil
 }
 

@@ -59,7 +59,7 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// TestOpenEach reads each socket by itself: what one sender sends comes to one of them, in
+// TestOpenEach reads each socket by itself: all packets of a sender come to the same socket, in
 // its order.
 func TestOpenEach(t *testing.T) {
 	enter(t)
@@ -229,7 +229,7 @@ func TestGather(t *testing.T) {
 }
 
 // TestPick reads the socket that is furthest behind, also after the clock of the host was set back
-// behind the packets of one.
+// behind the packets of a socket.
 func TestPick(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {

@@ -57,7 +57,7 @@ func TestERSPAN(t *testing.T) {
 	}
 }
 
-// elsewhere runs functions in another namespace, which is connected with the test's namespace
+// elsewhere runs functions in a second namespace, which is connected with the test's namespace
 // by a pair of interfaces, left here and right there.
 func elsewhere(t *testing.T) func(func() error) {
 	t.Helper()

@@ -119,7 +119,7 @@ func readAll(t testing.TB, m *Capture, workers int) (all []got) {
 	return all
 }
 
-// checkStats checks the counts after packets to the first target and one to the second.
+// checkStats checks the counts after packets to the first target and a single packet to the second.
 func checkStats(t *testing.T, m *Capture, packets uint64) {
 	t.Helper()
 	for i, s := range m.Stats() {

@@ -12,8 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// opener takes the packets out of the datagrams of a target. Only one goroutine at a time
-// may use one.
+// opener takes the packets out of the datagrams of a target. It is for one goroutine at a time.
 type opener struct {
 	target  *Target
 	number  int // of the target

@@ -190,7 +190,7 @@ func TestWireLength(t *testing.T) {
 	}
 }
 
-// TestGopacket takes packets out of what another implementation wrote.
+// TestGopacket takes packets out of what package gopacket wrote.
 func TestGopacket(t *testing.T) {
 	want := frame(50, 0)
 	for name, stack := range map[string][]gopacket.SerializableLayer{
@@ -241,7 +241,7 @@ func TestManyPoints(t *testing.T) {
 	}
 }
 
-// TestPointsOfTargets floods a target with made-up points: another one keeps its share.
+// TestPointsOfTargets floods a target with made-up points: the other target keeps its share.
 func TestPointsOfTargets(t *testing.T) {
 	targets := []Target{target(t, "vxlan://:4789"), target(t, "geneve://:6081")}
 	both := newTable(targets, 64)
@@ -362,3 +362,22 @@ func FuzzVXLAN(f *testing.F)  { fuzz(f, "vxlan") }
 func FuzzGENEVE(f *testing.F) { fuzz(f, "geneve") }
 func FuzzTZSP(f *testing.F)   { fuzz(f, "tzsp") }
 func FuzzERSPAN(f *testing.F) { fuzz(f, "erspan") }
+
+// TestConfigErrors refuses configurations that no capture can have.
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []Config{
+		{},
+		{Targets: make([]Target, 1), Sockets: -1},
+		{Targets: make([]Target, 1), Sockets: maxSockets + 1},
+		{Targets: make([]Target, 1), SnapLen: -1},
+		{Targets: make([]Target, 1), BufferBytes: -1},
+	} {
+		if _, err := c.withDefaults(); err == nil {
+			t.Errorf("%+v is possible", c)
+		}
+	}
+	good := Config{Targets: make([]Target, 1), Sockets: maxSockets, BufferBytes: 1}
+	if _, err := good.withDefaults(); err != nil {
+		t.Error(err)
+	}
+}

@@ -12,7 +12,7 @@ import (
 
 // maxPoints bounds how many capture points there are: whoever can send datagrams can invent
 // more. Each target has an equal share of them, which no other can take. Packets of further
-// ones share a point.
+// points share a point.
 const maxPoints = 4096
 
 // origin is where packets were seen.
@@ -71,7 +71,7 @@ func (t *pointTable) all() []capture.Interface {
 	return t.list[:len(t.list):len(t.list)]
 }
 
-// find returns the number of an interface. It makes one if there is none.
+// find returns the number of an interface, which it adds if it is new.
 func (t *pointTable) find(at iface) uint32 {
 	t.mu.RLock()
 	n, ok := t.ifaces[at]

@@ -21,7 +21,7 @@ const (
 	// maxDatagram is the longest payload of UDP, and of datagrams that the kernel coalesced.
 	maxDatagram = 64 << 10
 	// stride is the distance of buffers: not a power of two, so that the beginnings of all
-	// do not share one set of a cache.
+	// do not share a set of a cache.
 	stride = maxDatagram + 5*64
 	// controlBytes has room for a time and the size of coalesced datagrams.
 	controlBytes = 128
@@ -157,12 +157,6 @@ func parseControl(p []byte) (c control) {
 		p = p[min(unix.CmsgSpace(size-head), len(p)):]
 	}
 	return c
-}
-
-func (c *Capture) notAsked() {
-	c.mu.Lock()
-	c.asked = false
-	c.mu.Unlock()
 }
 
 // Silent reports whether a Next waits, and no socket has anything for it: all that came

@@ -21,7 +21,7 @@ import (
 type socket struct {
 	fd     int
 	opener opener
-	index  int  // among those of the target
+	index  int  // among the sockets of the target
 	raw4   bool // datagrams begin with an IPv4 header
 
 	messages [atOnce]message
@@ -112,8 +112,8 @@ func hasIPv6() bool {
 	return err == nil
 }
 
-// tryPort returns an error if another program has the port. It would not notice that its
-// datagrams are shared.
+// tryPort returns an error if a program has the port, which would not notice that its datagrams
+// are shared.
 func tryPort(t *Target, family, sockets int, c *Config) error {
 	if sockets == 1 {
 		return nil
@@ -137,7 +137,7 @@ func openSocket(t *Target, family int, c *Config, shared bool) (int, error) {
 		if err = set(fd, t, family, c, shared); err == nil {
 			return fd, nil
 		}
-		_ = unix.Close(fd) // the first error is the one to report
+		_ = unix.Close(fd) // the first error is reported
 	}
 	switch {
 	case errors.Is(err, unix.EPERM):

@@ -67,8 +67,8 @@ func kindOf(name string) *encapsulation {
 func IsTarget(name string) bool { return kindOf(name) != nil }
 
 // ParseTarget reads vxlan://HOST:PORT, geneve://HOST:PORT, tzsp://HOST:PORT or erspan://HOST.
-// HOST is an address of this machine; without one all are listened at. PORT is the assigned
-// one if it is missing. Behind ?vni= or ?session= are the identifiers that are wanted. Its
+// HOST is an address of this machine; the default is all addresses. The default of PORT is the
+// assigned port. Behind ?vni= or ?session= are the identifiers that are wanted. Its
 // errors wrap ErrTarget and name the target.
 func ParseTarget(name string) (Target, error) {
 	t := Target{name: name, kind: kindOf(name)}

@@ -12,8 +12,8 @@ import (
 )
 
 // Appender appends to a file that other programs, such as log rotation, may rename or remove at
-// any time. It then goes on with a new file of that name. Except for Reopen, it is for one
-// goroutine.
+// any time. It then goes on with a new file of that name. Its methods are for one goroutine, but
+// Reopen for any.
 type Appender struct {
 	name   string
 	file   *os.File
@@ -55,8 +55,8 @@ func (a *Appender) open() error {
 // Reopen makes the next Write open the file of that name again. Any goroutine may call it.
 func (a *Appender) Reopen() { a.reopen.Store(true) }
 
-// Write appends p, to a regular file whole or not at all: the next line must not follow a
-// part of one.
+// Write appends p, to a regular file whole or not at all: the next line must not follow part of a
+// line.
 func (a *Appender) Write(p []byte) (int, error) {
 	info, err := a.file.Stat()
 	if err != nil {

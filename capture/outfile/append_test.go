@@ -19,7 +19,7 @@ func appendTo(t *testing.T, a *Appender, s string) {
 	}
 }
 
-// TestAppender goes on with a new file when the old one was renamed, removed, or is to be
+// TestAppender goes on with a new file when the old file was renamed, removed, or is to be
 // opened again.
 func TestAppender(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -24,13 +24,13 @@ type compressor interface {
 
 // These bound the memory of zstd. It compresses blocks of four times the window in parallel,
 // and holds three for each. The default window of 4 MiB makes files a hundredth smaller. There
-// are at least two workers: a single one makes other bytes.
+// are at least two workers: a single worker makes other bytes.
 const (
 	zstdWindow  = 256 << 10
 	zstdWorkers = 3
 )
 
-// gzipBlock is how much of a gzip stream one goroutine compresses at a time.
+// gzipBlock is how many bytes of a gzip stream a goroutine compresses at a time.
 const gzipBlock = 256 << 10
 
 // maxWorkers is the most compressing goroutines that memory is meant for.
@@ -47,7 +47,7 @@ func Compresses(name string) bool {
 }
 
 // newCompressor returns the compressor for the ending of name, or nil. It uses workers
-// goroutines, or one for each processor if workers is 0. The output does not depend on that.
+// goroutines; the default is the number of processors. The output does not depend on that.
 func newCompressor(name string, w io.Writer, workers int) (compressor, error) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -73,10 +73,10 @@ func newCompressor(name string, w io.Writer, workers int) (compressor, error) {
 }
 
 // CompressAs compresses an output of [Options.Plain], before its first Write, as [Create] does files
-// whose names have this ending. Other endings than those of compressions do nothing.
+// whose names have this ending. An ending without a compression does nothing.
 func (f *File) CompressAs(ending string) { f.ending, f.parked = ending, true }
 
-// Park frees the memory of compression until the next Write, which begins another member of the
+// Park frees the memory of compression until the next Write, which begins a new member of the
 // file. Readers put members together.
 func (f *File) Park() error {
 	if f.compress == nil {
@@ -87,8 +87,8 @@ func (f *File) Park() error {
 	return err
 }
 
-// addStages puts a compressor before the open file if its ending asks for one. If that
-// fails the output is discarded.
+// addStages puts a compressor before the open file if its ending asks for compression. If that
+// fails, the output is discarded.
 func (f *File) addStages() error {
 	name := f.name
 	if f.opt.Plain {

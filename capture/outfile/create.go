@@ -120,8 +120,8 @@ func (f *File) open(ctx context.Context) error {
 	return f.openReplacing(final, info)
 }
 
-// openReplacing opens the file that will be final. info describes the one that is there,
-// nil for none.
+// openReplacing opens the file that will be final. info describes the file of that name, and is nil
+// if there is none.
 func (f *File) openReplacing(final string, info fs.FileInfo) error {
 	dir, err := openFolder(folderOf(final))
 	if err != nil {
@@ -138,9 +138,10 @@ func (f *File) openReplacing(final string, info fs.FileInfo) error {
 	}
 	mode := f.mode(0o666)
 	if info != nil {
-		mode = 0o600 // until it has the owner of the old one
+		mode = 0o600 // until it has the owner of the old file
 	}
-	if f.out, err = d.create(mode); err != nil && info != nil && notPermitted(err) {
+	f.out, err = d.create(mode)
+	if info != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) { // of the folder
 		f.out, err = d.createElsewhere(mode)
 	}
 	if err != nil {
@@ -155,11 +156,6 @@ func (f *File) openReplacing(final string, info fs.FileInfo) error {
 		return fail(errors.Join(err, f.close(), d.discard()))
 	}
 	return nil
-}
-
-// notPermitted reports whether err says that a folder may not be written.
-func notPermitted(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // checkWritable returns an error for a file that the user protected. A rename needs only the

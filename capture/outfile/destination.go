@@ -17,13 +17,13 @@ import (
 
 // replacing is the destination of Create: it takes the place of an older file.
 type replacing struct {
-	tempFile             // in dir, or in another folder where dir may not be written
+	tempFile             // in dir, or in elsewhere() if dir may not be written
 	dir      *folder     // of the name
 	had      fs.FileInfo // of the older file, nil for none
 	lock     *Lock       // nil if the caller has it
 }
 
-// createElsewhere opens the file in another folder.
+// createElsewhere opens the file in the folder that elsewhere names.
 func (d *replacing) createElsewhere(mode fs.FileMode) (*os.File, error) {
 	elsewhere, err := openFolder(elsewhere())
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *replacing) commit(f *File) error {
 	return errors.Join(err, d.dir.checkInPlace(d.base, f.out))
 }
 
-// replace puts the file in the place of the older one. Where there was none, a file that has got
+// replace puts the file in the place of the older file. If there was none, a file that has got
 // the name since is somebody else's, and stays.
 func (d *replacing) replace(f *File) error {
 	if d.tempFile.dir != d.dir {
@@ -81,7 +81,7 @@ func (d *replacing) unchanged(input fs.FileInfo) error {
 	return nil
 }
 
-// overwrite copies the file into the one that could not be replaced for this reason.
+// overwrite copies the file into the older file, which could not be replaced for this reason.
 func (d *replacing) overwrite(f *File, reason error) error {
 	if d.had == nil {
 		return reason
@@ -163,8 +163,8 @@ func (direct) close() error               { return nil }
 // noReaderKey is the key of a context's function for pipes without a reader.
 type noReaderKey struct{}
 
-// WithNoReader returns a context for opening outputs. It calls noReader with the name of a pipe
-// that has no reader, before the wait for one.
+// WithNoReader returns a context for opening outputs. Before the wait for the reader of a pipe, it
+// calls noReader with the name of the pipe.
 func WithNoReader(ctx context.Context, noReader func(name string)) context.Context {
 	return context.WithValue(ctx, noReaderKey{}, noReader)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package outfile makes files that appear under their names whole or not at all, and that
-// never destroy another file. It knows nothing of captures.
+// never destroy any other file. It knows nothing of captures.
 //
 // [Create] opens an output that [File.Commit] puts in place. [CreateNew] chooses a free name
 // at the end, [CreateVisible] at the start. [Appender] appends to logs that others rotate,
@@ -11,10 +11,11 @@
 // # The contract
 //
 //   - Only [File.Commit], after a clean end, replaces a file, and only the regular file that was
-//     there when the output was opened. After any other end that file is unchanged, and [File.Keep] gives the output a visible name next to it:
-//     clean.partial.pcapng for clean.pcapng, with a number if that is taken.
+//     there when the output was opened. After any other end that file is unchanged, and
+//     [File.Keep] gives the output a visible name next to it: clean.partial.pcapng for
+//     clean.pcapng, with a number if that is taken.
 //   - A new name gets the output at any end, unless a write failed: then the
-//     name is a partial one too.
+//     name is a partial name too.
 //   - Only [File.Discard] removes the output. It is for outputs without content. A failed
 //     write removes its own bytes, so a plain file ends with a whole call of Write.
 //   - If the system refuses to rename (a bind mount, a sticky folder, a read-only
@@ -22,17 +23,17 @@
 //     partial file stays and the error names it.
 //   - If the output replaces its input, Commit fails if the input has changed
 //     since it was opened.
-//   - The new file gets the mode of the one that it replaces, and its owner if
+//   - The new file gets the mode of the file that it replaces, and its owner if
 //     that is permitted. Hard links keep the old content.
-//   - Two runs never write to one name: the second gets [ErrLocked], with the
+//   - Two runs never write to the same name: the second gets [ErrLocked], with the
 //     process that holds the lock.
 //   - All names are relative to the folder as it was opened, so a folder may move
 //     during a run. Commit then returns [ErrMoved].
 //
 // While it is written, a file has no name if the file system supports that (O_TMPFILE), else a
-// hidden one next to the target, .NAME.1a2b3c4d.flowdedup-tmp. A killed process leaves that
+// hidden name next to the target, .NAME.1a2b3c4d.flowdedup-tmp. A killed process leaves that
 // file, or the lock of a name, .NAME.flowdedup-lock. Both are locked while they are in use, so
-// the next run in that folder recognizes stale ones and removes them. Files of such names that are
+// the next run in that folder recognizes stale files and removes them. Files of such names that are
 // not regular, or belong to a user whom the folder does not trust, are passed over.
 //
 // A [Series] is the files of a rotated output: it knows which of them this program has made, and

@@ -18,7 +18,7 @@ type Options struct {
 	// (not of the program) soon after may then leave the new name with an empty
 	// or half file.
 	NoSync bool
-	// Private gives a regular file the mode 0600, also if it replaces another one.
+	// Private gives a regular file the mode 0600, also if it replaces a file of a different mode.
 	Private bool
 	// Plain never compresses, whatever the name ends in.
 	Plain bool
@@ -169,7 +169,7 @@ func (f *File) keptAfter(err error) error {
 	return &KeptError{Name: name, Err: err}
 }
 
-// KeptError is an error after which the output is kept under another name.
+// KeptError is an error after which the output is kept under a name of its own.
 type KeptError struct {
 	Name string
 	Err  error
@@ -185,7 +185,7 @@ func (k *KeptError) Unwrap() error { return k.Err }
 
 // Keep ends an output after an error of the run. It writes pending data, gives the file a
 // visible name, and returns the name: its own name, if no file has it and no write has failed,
-// else a partial one. The name is empty for an output that is not a regular file. Keep does
+// else a partial name. The name is empty for an output that is not a regular file. Keep does
 // not sync, and does not return the error of an earlier Write.
 func (f *File) Keep() (string, error) {
 	if f.done {
@@ -227,7 +227,7 @@ func (f *File) keep() (string, error) {
 func (f *File) Lost() bool { return f.lost }
 
 // Discard closes the output and removes the file. For devices, pipes and standard output it
-// drops pending data. After another end it does nothing and returns nil.
+// drops pending data. After Commit, Keep or Discard it does nothing and returns nil.
 func (f *File) Discard() error {
 	if f.done {
 		return nil
@@ -325,11 +325,11 @@ func (f *File) put(p []byte) (int, error) {
 	return n, nil
 }
 
-// writePiece is the size of one write to a regular file: the page cache takes it in some 20
-// microseconds. The runtime looks after longer calls: it gives the worker's place to another
-// thread, and the worker has to get its place back. Pieces end at multiples of it in the file,
-// so that file systems such as ext4 and XFS take each as one folio of the page cache. Across
-// these boundaries ext4 needs a fifth more time.
+// writePiece is the size of a write to a regular file: the page cache takes it in some 20
+// microseconds. When a call takes longer, the runtime gives the worker's place to a new thread, and
+// the worker has to get its place back. Pieces end at multiples of writePiece in the file, so that
+// file systems such as ext4 and XFS take each as a folio of the page cache. Across these
+// boundaries ext4 needs a fifth more time.
 const writePiece = 64 << 10
 
 // writePieces writes p, and returns how much of it.

@@ -308,7 +308,7 @@ func mixed(n int) []byte {
 	return data
 }
 
-// TestPark compresses by another ending than the file's, with its memory freed between writes.
+// TestPark compresses by an ending that the file's name lacks, with its memory freed between writes.
 func TestPark(t *testing.T) {
 	for _, ending := range []string{"", ".gz", ".zst", ".lz4"} {
 		name := filepath.Join(t.TempDir(), "out.gz")

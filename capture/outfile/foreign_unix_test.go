@@ -143,7 +143,7 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
-// TestForeignLock has another user hold the lock of a name in a shared folder: nobody is kept from the
+// TestForeignLock has a different user hold the lock of a name in a shared folder: nobody is kept from the
 // name, and what the other makes of it meanwhile stays.
 func TestForeignLock(t *testing.T) {
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ErrLocked says that another run writes to the same name.
+// ErrLocked says that a different run writes to the same name.
 var ErrLocked = errors.New("another run writes to it")
 
 const (
@@ -31,7 +31,7 @@ type Lock struct {
 	name    string   // of the lock's own file; "" where the target itself is locked
 }
 
-// LockName locks a name for a run, for files that are written again and again. If another
+// LockName locks a name for a run, for files that are written again and again. If a different
 // process has the lock, the error wraps ErrLocked and names that process.
 func LockName(name string) (*Lock, error) {
 	final, err := followLinks(name)
@@ -51,17 +51,17 @@ func LockName(name string) (*Lock, error) {
 	return l, nil
 }
 
-// lockTries is how often a lock that another process holds is tried again: a process that sweeps the
-// folder holds it for a moment. lockPause is the time between.
+// lockTries is how often a lock that is held is tried again: a process that sweeps the folder holds
+// each lock for a moment. lockPause is the time between.
 const (
 	lockTries = 5
 	lockPause = 4 * time.Millisecond
 )
 
 // lockName locks a name of a folder, which must stay open. If it cannot create a lock (a
-// read-only folder, a file system without locks), it locks the file of that name, if there
-// is one. A lock of a user whom the folder does not trust is none: in a shared folder anyone could
-// keep all runs from a name.
+// read-only folder, a file system without locks), it locks the file of that name, if it exists. Locks
+// of users whom the folder does not trust do not count: in a shared folder anyone could keep all
+// runs from a name.
 func lockName(dir *folder, base string) (*Lock, error) {
 	l := &Lock{dir: dir, name: lockOf(base)}
 	held := 0
@@ -86,8 +86,8 @@ func lockName(dir *folder, base string) (*Lock, error) {
 		case err != nil: // not on this file system
 			return &Lock{dir: dir}, errors.Join(dir.remove(l.name), file.Close())
 		}
-		// The run before may have removed it between the two steps. A hard link of another file is
-		// not written to.
+		// The run before may have removed it between the two steps. A hard link is not written to:
+		// its file may be anybody's.
 		ours, err := dir.refersTo(l.name, file)
 		if info, failed := file.Stat(); ours && failed == nil && linked(info) {
 			ours, err = false, dir.remove(l.name)
@@ -127,14 +127,14 @@ func openLock(dir *folder, name string) (*os.File, error) {
 	return file, err
 }
 
-// lockPattern locks a name whose files fit a pattern. It fails if another run has locked a pattern
-// that a name could fit as well.
+// lockPattern locks a name whose files fit a pattern. It fails if a run has locked an overlapping
+// pattern.
 func lockPattern(dir *folder, base string, pattern *regexp.Regexp) (*Lock, error) {
 	l, err := lockName(dir, base)
 	if err != nil || l.file == nil || l.name == "" {
 		return l, err
 	}
-	l.write(pattern.String()) // before it looks at the others, so that one of two runs sees the other
+	l.write(pattern.String()) // before it looks at others, so that of two runs the later sees the other
 	eachHidden(dir, func(name string) {
 		if err == nil && strings.HasSuffix(name, lockEnding) && name != l.name {
 			err = overlapping(dir, name, pattern)
@@ -147,7 +147,7 @@ func lockPattern(dir *folder, base string, pattern *regexp.Regexp) (*Lock, error
 	return l, nil
 }
 
-// overlapping returns an error if a lock is held for a pattern that overlaps the given one.
+// overlapping returns an error if the lock of a name is held for a pattern that overlaps pattern.
 func overlapping(dir *folder, name string, pattern *regexp.Regexp) error {
 	file, err := dir.openOwn(name, os.O_RDONLY)
 	if err != nil {

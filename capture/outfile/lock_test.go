@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestLocked opens one name twice.
+// TestLocked opens a name twice.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "out")

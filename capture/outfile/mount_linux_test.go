@@ -76,7 +76,7 @@ func TestBindMounted(t *testing.T) {
 	})
 }
 
-// TestBindMountedOnFullDisk has no room for the copy: the older file stays, and the new one is
+// TestBindMountedOnFullDisk has no room for the copy: the older file stays, and the new file is
 // next to it.
 func TestBindMountedOnFullDisk(t *testing.T) {
 	if !inMountNamespace(t) {
@@ -134,7 +134,7 @@ func TestFolderReadOnly(t *testing.T) {
 	}
 }
 
-// TestStickyFolder replaces the file of another user, which may be written but not
+// TestStickyFolder replaces the file of a different user, which may be written but not
 // renamed over.
 func TestStickyFolder(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -173,7 +173,7 @@ func TestStickyFolder(t *testing.T) {
 	}
 }
 
-// asUser runs f with the rights of another user to files.
+// asUser runs f with the rights of a user to files.
 func asUser(uid int, f func() error) error {
 	err := syscall.Setresuid(-1, uid, -1)
 	if err != nil {
@@ -205,7 +205,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestOwnerStays replaces the file of another user.
+// TestOwnerStays replaces the file of a different user.
 func TestOwnerStays(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may make files of other users")

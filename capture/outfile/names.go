@@ -68,11 +68,9 @@ func IsStdout(name string) bool {
 	return false
 }
 
-// Same reports whether two names mean one file or stream: by "..", by symbolic links (also
-// to a file that does not exist yet), by hard links, or because one of them is another name
-// of standard output. Empty names are not
-// files, and
-// any number of outputs may go to the null device.
+// Same reports whether two names mean the same file or stream: by "..", by symbolic links (also
+// to a file that does not exist yet), by hard links, or as names of standard output. Empty names
+// are not files, and any number of outputs may go to the null device.
 func Same(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -119,9 +117,9 @@ func FinalPath(name string) string {
 	return filepath.Clean(name)
 }
 
-// MayStall reports whether writing to an output of this name may wait for something else than a
-// disk of this machine: for the reader of a pipe, a device, another host. Where the system does
-// not say, it may.
+// MayStall reports whether writing to an output of this name may wait for more than a disk of this
+// machine: for the reader of a pipe, a device, a host of the network. If the system does not say, it
+// may.
 func MayStall(name string) bool {
 	info, err := os.Stat(name)
 	switch {
@@ -133,9 +131,9 @@ func MayStall(name string) bool {
 	return !onLocalSystem(folderOf(name))
 }
 
-// SetAside gives a file another name, NAME.mismatch_001 or a later number, and returns it. No
-// file is replaced. It is for a file that its owner may want back, where a run writes a new one
-// of the same name.
+// SetAside renames a file to NAME.mismatch_001 or a later number, and returns that name. No file is
+// replaced. It is for a file that its owner may want back, where a run writes a new file of the
+// same name.
 func SetAside(name string) (string, error) {
 	for number := 1; ; number++ {
 		aside := fmt.Sprintf("%s.mismatch_%03d", name, number)

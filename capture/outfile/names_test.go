@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestSame compares names of one file, of which the output committed last
-// would take the other's place, and of different ones.
+// TestSame compares names of the same file, where the output committed last would take the other's
+// place, and of different files.
 func TestSame(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

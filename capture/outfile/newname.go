@@ -112,8 +112,8 @@ func (f *File) Home(next func() string) error {
 	return f.named("write", errors.Join(err, f.close(), d.close()))
 }
 
-// Forsake closes a homeless output. Its copy elsewhere stays; without one, all that the folder
-// still has of it does.
+// Forsake closes a homeless output. Its copy elsewhere stays. Without a copy, its hidden file in the
+// folder stays.
 func (f *File) Forsake() error {
 	d := f.homeless()
 	if d == nil {

@@ -70,7 +70,7 @@ var localSystems = map[int64]bool{
 	unix.OVERLAYFS_SUPER_MAGIC: true,
 }
 
-// onLocalSystem reports whether a path lies in one of localSystems.
+// onLocalSystem reports whether the file system of a path is among localSystems.
 func onLocalSystem(path string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(path, &st) == nil && localSystems[int64(st.Type)]

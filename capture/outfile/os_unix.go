@@ -36,7 +36,7 @@ func linked(info fs.FileInfo) bool {
 	return !ok || st.Nlink > 1
 }
 
-// number returns what tells a file from others that have its name later: the number of its inode.
+// number returns the number of a file's inode, which a later file of the same name does not have.
 func number(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Ino)
@@ -59,8 +59,8 @@ func lockFile(f *os.File) error {
 	}
 }
 
-// keepOwner gives a file the owner and the group of the one that it replaces, as far as
-// that is permitted.
+// keepOwner gives a file the owner and the group of the file that it replaces, as far as that is
+// permitted.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	st, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

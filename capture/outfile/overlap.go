@@ -35,14 +35,14 @@ func Overlap(a, b *regexp.Regexp) bool {
 			}
 		case p.Op == syntax.InstMatch && q.Op == syntax.InstMatch:
 			return true
-		case consumes(p) && consumes(q) && share(p, q):
+		case consumes(p) && consumes(q) && (anyStart(p, q) || anyStart(q, p)):
 			todo = append(todo, state{p.Out, q.Out})
 		}
 	}
 	return false
 }
 
-// program returns the instructions of an expression, nil if it is not one of the package.
+// program returns the instructions of an expression, or nil if package syntax does not take it.
 func program(r *regexp.Regexp) *syntax.Prog {
 	tree, err := syntax.Parse(r.String(), syntax.Perl)
 	if err != nil {
@@ -64,7 +64,7 @@ func consumes(i *syntax.Inst) bool {
 	return false
 }
 
-// after returns the instructions that follow one that takes no character.
+// after returns the instructions that follow an instruction without a character.
 func after(i *syntax.Inst) []uint32 {
 	switch i.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:
@@ -75,11 +75,8 @@ func after(i *syntax.Inst) []uint32 {
 	return []uint32{i.Out}
 }
 
-// share reports whether a character matches both instructions. It is the first of a range of either.
-func share(p, q *syntax.Inst) bool {
-	return anyStart(p, q) || anyStart(q, p)
-}
-
+// anyStart reports whether q takes the first character of any range of p. Two instructions that take
+// the same character take the first of a range of either.
 func anyStart(p, q *syntax.Inst) bool {
 	if p.Op == syntax.InstRuneAny || p.Op == syntax.InstRuneAnyNotNL {
 		return true

@@ -36,7 +36,7 @@ func OpenRegular(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err = file.Stat(); err == nil { // another file may have got the name meanwhile
+	if info, err = file.Stat(); err == nil { // the name may have a new file meanwhile
 		err = notRegular(info)
 	}
 	if err != nil {

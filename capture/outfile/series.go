@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ import (
 // The record of these files lies next to them, .NAME.flowdedup-files. A line has the number of the
 // inode, the size, the time of the last write and the name of a file. All four must be as they were
 // when the file got its name: then no file that somebody has copied, moved, changed or put in its
-// place passes for one of the series. A line is written before the file has the name. So a crash
+// place passes for a file of the series. A line is written before the file has the name. So a crash
 // leaves a line without a file, which matches nothing, and no file without a line.
 //
 // Unlike extended attributes and comments in the files, a record works on all file systems and for
@@ -65,7 +66,7 @@ const (
 )
 
 // OpenSeries locks the pattern that names of a series have in the folder of name, and reads the
-// record. If another run has the lock of an overlapping pattern, the error wraps ErrLocked.
+// record. If a run has the lock of an overlapping pattern, the error wraps ErrLocked.
 func OpenSeries(name string, pattern *regexp.Regexp) (*Series, error) {
 	dir, err := openFolder(folderOf(name))
 	if err != nil {
@@ -80,7 +81,7 @@ func OpenSeries(name string, pattern *regexp.Regexp) (*Series, error) {
 	return s, nil
 }
 
-// Close lets another run have the series.
+// Close lets other runs have the series.
 func (s *Series) Close() error {
 	err := s.lock.Unlock()
 	_ = s.flush() // Err has returned the error
@@ -128,7 +129,7 @@ func (s *Series) read() {
 	}
 }
 
-// open opens the record. A hard link of another file is none.
+// open opens the record, unless it is a hard link: its file may be anybody's.
 func (s *Series) open(flags int) (*os.File, error) {
 	file, err := s.dir.openOwn(s.base, flags)
 	if err != nil {
@@ -332,12 +333,8 @@ func (s *Series) Remove(f *MadeFile, keep []fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range keep {
-		if os.SameFile(k, info) {
-			return &fs.PathError{Op: "remove", Path: s.dir.join(f.Name), Err: ErrStays}
-		}
-	}
-	if !info.Mode().IsRegular() || entryOf(f.Name, info) != f.entry {
+	kept := slices.ContainsFunc(keep, func(k fs.FileInfo) bool { return os.SameFile(k, info) })
+	if kept || !info.Mode().IsRegular() || entryOf(f.Name, info) != f.entry {
 		return &fs.PathError{Op: "remove", Path: s.dir.join(f.Name), Err: ErrStays}
 	}
 	if err := s.dir.remove(f.Name); err != nil {

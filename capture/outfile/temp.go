@@ -15,7 +15,7 @@ import (
 
 const (
 	tempEnding = ".flowdedup-tmp"
-	// maxTempBase is how much of the final name a hidden one repeats, so that both
+	// maxTempBase is how many bytes of the final name a hidden name repeats, so that both
 	// stay below the 255 bytes that file systems allow.
 	maxTempBase = 200
 	// attempts is how many random names are tried.
@@ -25,7 +25,7 @@ const (
 // useAnonymous is switched off by tests of hidden names.
 var useAnonymous = true
 
-// tempFile is a file being written in a folder. It has no name, or a hidden one and a lock.
+// tempFile is a file being written in a folder. It has no name, or a hidden name and a lock.
 type tempFile struct {
 	dir    *folder
 	base   string  // that hidden names are made of

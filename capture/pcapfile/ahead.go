@@ -95,8 +95,8 @@ func (a *readAhead) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// next makes the next chunk current, after a wait for it if wait is set, and reports
-// whether there is one.
+// next makes the next chunk current, after a wait for it if wait is set. It returns false if none
+// has come.
 func (a *readAhead) next(wait bool) bool {
 	var p readResult
 	if wait {

@@ -76,8 +76,8 @@ type slot struct {
 type expectation struct{ stop func() }
 
 // NewArrivals returns a source of captures that belong to inputs of these names. A packet
-// waits at most wait for earlier ones of others, counted from its arrival. Captures that
-// have been silent for that long are not waited for.
+// waits at most wait for earlier packets of other captures, counted from its arrival. Captures
+// that have been silent for that long are not waited for.
 func NewArrivals(names []string, wait time.Duration) *Arrivals {
 	a := &Arrivals{
 		wait: wait, latest: math.MinInt64, slots: map[slot]*slotTables{}, described: map[string]int{}, changed: make(chan struct{}, 1),
@@ -149,8 +149,8 @@ func (a *Arrivals) over() bool {
 	return len(a.heap)+len(a.pending)+len(a.added) == 0 && (a.stopped || len(a.expected) == 0)
 }
 
-// fill delivers packets that may leave now. The deadline is when more of the waiting ones may,
-// zero if none waits.
+// fill delivers packets that may leave now. The deadline is when more packets may leave, zero if
+// none waits.
 func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
 	for {
 		a.ask()
@@ -201,7 +201,7 @@ func (a *Arrivals) collect() {
 	})
 }
 
-// take makes a batch the current one of its capture. It returns false if the batch holds only
+// take makes got the current batch of its capture. It returns false if the batch holds only
 // known descriptions.
 func (a *Arrivals) take(in *arrival, got arrivedBatch) bool {
 	in.held, in.batch, in.arrived = got.batch, *got.batch, got.at
@@ -240,9 +240,9 @@ func (a *Arrivals) fail(err error) {
 // decide.
 const askAgain = time.Millisecond
 
-// deliverUntil returns up to which time packets may leave now, and when more of the waiting
-// ones may: zero if none waits, or if they wait as long as it takes. The next packet of a capture
-// is not before the last one, unless its times step back, nor before its Lag.
+// deliverUntil returns up to which time packets may leave now, and when more packets may leave: zero
+// if none waits, or if they wait as long as it takes. The next packet of a capture is not before
+// the capture's last packet, unless its times step back, nor before its Lag.
 func (a *Arrivals) deliverUntil(now time.Time) (until int64, deadline time.Time) {
 	until = math.MaxInt64
 	patient, lag, again := until, time.Duration(0), time.Time{}

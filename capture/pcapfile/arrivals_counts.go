@@ -11,14 +11,14 @@ import (
 // ArrivalCounts are counts of one input.
 type ArrivalCounts struct {
 	Packets uint64 // that were delivered
-	Late    uint64 // of them, the ones that came too late to be in order
+	Late    uint64 // of these packets, how many came too late to be in order
 }
 
 // arrivalCounts are ArrivalCounts that are being made.
 type arrivalCounts struct{ packets, late atomic.Uint64 }
 
-// count counts frames. Late ones come after later frames of other captures, though in the order
-// of their own.
+// count counts frames. A frame is late if it comes after later frames of other captures, though in
+// the order of its own capture.
 func (a *Arrivals) count(in *arrival, frames []capture.Frame) {
 	late := uint64(0)
 	for i := range frames {
@@ -41,8 +41,8 @@ func (a *Arrivals) count(in *arrival, frames []capture.Frame) {
 	}
 }
 
-// findLatest returns the latest of the last times of all captures. One whose clock was ahead thus
-// makes no others late once it is right again.
+// findLatest returns the latest of the last times of all captures. So a clock that was ahead, and is
+// right again, makes no packets of other captures late.
 func (a *Arrivals) findLatest(current *arrival) int64 {
 	latest := current.last
 	for _, in := range a.pending {

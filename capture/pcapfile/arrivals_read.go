@@ -23,7 +23,7 @@ type arrival struct {
 	free    chan *capture.Batch
 	err     error // why it ended; valid once full is closed
 
-	reports silenceReporter // Source if it is one
+	reports silenceReporter // Source, or nil if it does not report silence
 	quiet   bool            // what reports returned last
 }
 

@@ -14,9 +14,9 @@ import (
 // together: whoever connects often, or describes many, cannot fill the memory.
 const maxArrivingTables = 1 << 16
 
-// maxPeerTables bounds the tables of one peer, over all its captures, so that none takes the
-// room of the others. maxPeersTables bounds the tables of all peers together: the rest is for
-// inputs of our own, whose run ends if they find no room. A mirror target has at most 4,097.
+// maxPeerTables bounds the tables of a peer, over all its captures, so that no peer takes the
+// room of others. maxPeersTables bounds the tables of all peers together: the rest is for inputs of
+// our own, whose run ends if they find no room. A mirror target has at most 4,097.
 const (
 	maxPeerTables  = 1 << 10
 	maxPeersTables = maxArrivingTables - 1<<13
@@ -26,7 +26,7 @@ const (
 // the error of the run, nil if others go on.
 type refusable interface{ Refuse(reason error) error }
 
-// slotTables are the tables that captures of one slot described.
+// slotTables are the tables that captures of a slot described.
 type slotTables struct {
 	points map[uint32]uint32
 	description
@@ -84,8 +84,8 @@ func (a *Arrivals) admit(name string, more int) error {
 	return nil
 }
 
-// Full returns why no new peer is accepted for the rest of the run, "" if one is. It may be
-// called on any goroutine.
+// Full returns why no new peer is accepted for the rest of the run, "" while new peers are. It may
+// be called on any goroutine.
 func (a *Arrivals) Full() string {
 	if !a.full.Load() {
 		return ""

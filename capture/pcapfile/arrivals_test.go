@@ -132,7 +132,7 @@ func byFirst(all []keyed) []keyed {
 	return all
 }
 
-// TestArrivalsIdle delivers packets though another capture is silent, and those of that one
+// TestArrivalsIdle delivers packets though a capture is silent, and packets of that capture
 // later, counted.
 func TestArrivalsIdle(t *testing.T) {
 	a := NewArrivals([]string{"in"}, 20*time.Millisecond)
@@ -159,7 +159,7 @@ func TestArrivalsIdle(t *testing.T) {
 	}
 }
 
-// TestArrivalsWrongTime has one time of a capture far ahead. Once that capture has right times
+// TestArrivalsWrongTime has a single time of a capture far ahead. Once that capture has right times
 // again, packets of others wait for it as before, and are not late.
 func TestArrivalsWrongTime(t *testing.T) {
 	const wrong = int64(time.Hour)

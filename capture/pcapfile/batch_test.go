@@ -96,7 +96,7 @@ func TestDescribedAgain(t *testing.T) {
 	}
 }
 
-// TestAppendedBlocks reads a batch that was filled by hand with another library.
+// TestAppendedBlocks has pcapgo read a batch that was filled by hand.
 func TestAppendedBlocks(t *testing.T) {
 	b := handmade(20)[0]
 	r, err := pcapgo.NewNgReader(bytes.NewReader(b.Buf), pcapgo.DefaultNgReaderOptions)
@@ -117,7 +117,7 @@ func TestAppendedBlocks(t *testing.T) {
 	}
 }
 
-// TestAppendTimes writes times that pcapng does not know as the first one that it does.
+// TestAppendTimes writes times that pcapng does not know as the first time that it knows.
 func TestAppendTimes(t *testing.T) {
 	var b capture.Batch
 	at := b.AppendInterface(capture.Interface{LinkType: capture.LinkRaw})

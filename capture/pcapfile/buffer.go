@@ -9,15 +9,14 @@ const (
 	// cache, and still fits L2 together with a batch.
 	outBufferSize = 256 << 10
 	// directSize is the length from which a slice is written without a copy: the system
-	// call costs less than the copy. writev gains nothing for shorter slices. With one
-	// small packet dropped in ten the system takes as long for the pieces as a copy does,
-	// with one in two longer.
+	// call costs less than the copy. writev gains nothing for shorter slices: it takes as long
+	// as a copy if every tenth small packet is dropped, and longer if every second is.
 	directSize = 64 << 10
 	// maxExtend is the most that extend hands out at once.
 	maxExtend = 64
 )
 
-// outBuffer gathers small writes, and passes large ones on without a copy. It differs from
+// outBuffer gathers small writes, and passes large writes on without a copy. It differs from
 // bufio.Writer in three ways: a large write first passes on the buffer instead of filling it;
 // extend gives room to encode headers in place; and w gets whole records, up to a mark. After
 // the first error it does nothing.
@@ -95,7 +94,7 @@ func (o *outBuffer) extend(n int) []byte {
 	return o.buf[at:]
 }
 
-// flushWhole passes on the whole records, and keeps the start of the next one.
+// flushWhole passes on the whole records, and keeps the start of the next record.
 func (o *outBuffer) flushWhole() {
 	if o.whole == 0 {
 		return

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pcapfile reads and writes packet captures in batches.
+// Package pcapfile reads and writes packet captures in batches. Its example copies a capture
+// without every second packet.
 //
 // # Reading
 //
 // [Open] reads pcap and pcapng files, pipes and standard input. They may be compressed
-// with gzip, zstd or lz4, or with two of these one over the other. It recognizes formats
+// with gzip, zstd or lz4, or with two of these in turn. It recognizes formats
 // by their first bytes, not by names. [NewReader] does the same for any io.Reader. [Merge]
-// makes one Source of several, in the order of packet times; [Concat] takes one after the
-// other. [Park] closes files until they are read.
+// makes one Source of several, in the order of packet times; [Concat] reads them in turn. [Park]
+// closes files until they are read.
 //
 // The formats are defined by draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng, with the
 // older variants that libpcap reads: both byte orders, microseconds and nanoseconds, the
@@ -27,7 +28,7 @@
 // sections and interfaces, 128 MiB for a window of zstd.
 //
 // A pcap file does not mark where its records end. So two records in a row without time,
-// length and captured bytes are damage, and so is one that zeros follow to the end.
+// length and captured bytes are damage, and so is such a record with zeros behind it to the end.
 //
 // # Errors
 //

@@ -69,7 +69,7 @@ func (e *Encoder) Timed() bool {
 	return ok && s.last != capture.NoTime
 }
 
-// Size returns the bytes of the file, including gathered ones.
+// Size returns the bytes of the file, including gathered bytes.
 func (e *Encoder) Size() int64 { return e.out.len() }
 
 // Written returns how many packets the io.Writer has taken.
@@ -119,7 +119,7 @@ type Splitter struct {
 // NewSplitter chooses the format of all files as NewWriter does without opt.Stream, for the
 // inputs known by b, the first batch with a section. opt.Warn gets the first loss when a file ends.
 func NewSplitter(b *capture.Batch, opt WriterOptions) *Splitter {
-	l, _ := opt.chooseLayout(b) // files take another format rather than fail
+	l, _ := opt.chooseLayout(b) // files take the natural format rather than fail
 	return &Splitter{opt: opt, layout: l, first: firstInterface(b, nil), last: capture.NoTime}
 }
 

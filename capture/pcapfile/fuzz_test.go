@@ -108,7 +108,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzWriterRoundTrip writes all that can be read, by itself and together with another input,
+// FuzzWriterRoundTrip writes all that can be read, by itself and together with a second input,
 // less pseudo-random frames, and reads it again.
 func FuzzWriterRoundTrip(f *testing.F) {
 	for i := range capturetest.PcapKinds {
@@ -155,7 +155,7 @@ func FuzzWriterRoundTrip(f *testing.F) {
 	})
 }
 
-// blank counts packets that are not to come one behind the other in a pcap file, where
+// blank counts packets that are not to come in a row in a pcap file, where
 // they would be zeros.
 func blank(all []capturetest.Packet) (n int) {
 	for _, p := range all {

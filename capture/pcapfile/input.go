@@ -14,16 +14,16 @@ import (
 	"github.com/flowdedup/flowdedup/capture/compressed"
 )
 
-// input is the stream of bytes below a reader: a file or another io.Reader, as
-// stored, and the decompressors over it.
+// input is the stream of bytes below a reader: a file or any io.Reader, as stored, and the
+// decompressors over it.
 type input struct {
 	raw     counter
 	total   int64        // size as stored, 0 if unknown
 	file    io.Closer    // nil if the stream is not ours to close
-	regular *regularFile // nil if the stream is none; reads of one never wait
+	regular *regularFile // the regular file that the stream is, whose reads never wait, or nil
 
 	data       *compressed.Reader // the decompressed raw; nil if it is not decompressed
-	compressed bool               // set once, as another worker may read it at any time
+	compressed bool               // set once, as any worker may read it at any time
 	ahead      *readAhead         // reads data, if it is compressed, from the first Read after open on
 	plain      bool               // it is not decompressed
 	closed     bool
@@ -152,10 +152,9 @@ func (r *regularFile) reserve(n int) (off int64, length int, err error) {
 	return off, length, err
 }
 
-// readPiece is the size of one read of a regular file: the page cache gives it in some 20
-// microseconds. The runtime looks after longer calls: it gives the worker's place to another
-// thread, which finds nothing to do where all workers are busy, and the worker has to get its
-// place back.
+// readPiece is the size of a read of a regular file: the page cache gives it in some 20
+// microseconds. When a call takes longer, the runtime gives the worker's place to a new thread,
+// which finds nothing to do where all workers are busy, and the worker has to get its place back.
 const readPiece = 128 << 10
 
 // load reads reserved ranges, in any order.
@@ -225,7 +224,7 @@ var errReplaced = errors.New("the file was replaced while it waited for its turn
 // Park closes the file of a source that Open returned, and its decompressors. The call of
 // Next that has to read on opens them again. So hundreds of files whose times do not
 // overlap can be merged with few of them open. Park does nothing for sources that cannot be
-// opened again at the same offset: standard input, pipes, devices, and several in one.
+// opened again at the same offset: standard input, pipes, devices, and sources of several inputs.
 //
 // It must not be called during Next, nor between the Reserve and the Next of a batch.
 func Park(src capture.Source) {

@@ -50,9 +50,10 @@ type renumbering struct {
 func newMultiSource(sources []capture.Source) multiSource {
 	ms := multiSource{sources: sources, maps: make([]renumbering, len(sources))}
 	for i, src := range sources {
-		ms.maps[i] = renumbering{input: len(ms.names), points: map[uint32]uint32{}}
-		ms.names = append(ms.names, src.Inputs()...)
-		ms.maps[i].part = newPart(src)
+		ms.maps[i] = renumbering{input: len(ms.names), points: map[uint32]uint32{}, part: part{last: capture.NoTime}}
+		if names := src.Inputs(); len(names) > 0 {
+			ms.names, ms.maps[i].part.name = append(ms.names, names...), names[0]
+		}
 	}
 	// The first batch has the headers of all inputs: a writer chooses a format by these.
 	for i, src := range sources {
@@ -109,7 +110,7 @@ func (ms *multiSource) outcome() error {
 // Inputs returns the names of all inputs, source after source.
 func (ms *multiSource) Inputs() []string { return ms.names }
 
-// Offset returns the sums over all sources. The total is 0 if one is unknown.
+// Offset returns the sums over all sources. The total is 0 if the size of any source is unknown.
 func (ms *multiSource) Offset() (done, total int64) {
 	known := true
 	for _, src := range ms.sources {
@@ -124,7 +125,7 @@ func (ms *multiSource) Offset() (done, total int64) {
 	return done, total
 }
 
-// Size returns the sum over all sources, or 0 if one is unknown.
+// Size returns the sum over all sources, or 0 if the size of any source is unknown.
 func (ms *multiSource) Size() int64 {
 	total := int64(0)
 	for _, src := range ms.sources {
@@ -150,13 +151,13 @@ func (ms *multiSource) Close() error {
 	return errors.Join(errs...)
 }
 
-// concat is the Source of several one after another.
+// concat is the Source of several sources in turn.
 type concat struct {
 	multiSource
 	current int
 }
 
-// Concat returns the packets of all sources, one source after another, without copying them.
+// Concat returns the packets of all sources, source by source, without copying them.
 // It renumbers sections, interfaces and capture points. The tables of the first batch have the
 // headers of all inputs. Sources may continue others, as with Merge.
 //

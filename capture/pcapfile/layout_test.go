@@ -84,7 +84,7 @@ func clockFile(first, second byte) []byte {
 	}, nil)
 }
 
-// The resolution of the pcap file holds the times of all interfaces, if one does.
+// The resolution of the pcap file holds the times of all interfaces, if any resolution does.
 func TestPcapResolution(t *testing.T) {
 	for _, c := range []struct {
 		first, second byte
@@ -143,7 +143,7 @@ func TestPcapUntimed(t *testing.T) {
 	}
 }
 
-// If one pcap file cannot hold the packets, the output is as without a requested format,
+// If a pcap file cannot hold the packets, the output is as without a requested format,
 // and Warn gets the reason.
 func TestPcapDoesNotFit(t *testing.T) {
 	o := binary.LittleEndian

@@ -14,8 +14,7 @@ import (
 // mergeTarget is about how many bytes of records a merged batch holds.
 const mergeTarget = DefaultChunkSize
 
-// merger is the Source of several in the order of time. Its heap holds the inputs that
-// have something to deliver; the top one is next.
+// merger is the Source of several sources in the order of time.
 type merger struct {
 	multiSource
 	warn     func(error)
@@ -25,7 +24,7 @@ type merger struct {
 	recycled []capture.Batch // memory of inputs that have ended
 }
 
-// mergeInput is one source and the batch that it is being delivered from.
+// mergeInput is a source and the batch that it is being delivered from.
 type mergeInput struct {
 	src   capture.Source
 	index int // among the sources
@@ -49,11 +48,11 @@ type mergeInput struct {
 // Sources that are parked when Merge is called open at the time of their first packet: see
 // Park.
 //
-// A source continues an earlier one, as the files of a rotated capture do, if the earlier one has
-// ended, not after the first packet of the later one, and began with the same interfaces: format,
-// link types and names. Then both have the same capture.Interface.Origin. One source continues each
-// at most. Of several it continues the one of the nearest name (the longest common prefix), then
-// the one that ended last.
+// A source continues an earlier source, as the files of a rotated capture do, if the earlier source
+// has ended, not after the first packet of the later source, and began with the same interfaces:
+// format, link types and names. Then both have the same capture.Interface.Origin. At most one source
+// continues a source. If several could be continued, the nearest name decides (the longest common
+// prefix), then the latest end.
 //
 // A source that fails does not stop the others: warn, if not nil, gets the error at once.
 // The error then takes the place of io.EOF at the end, or errors.Join of several. The
@@ -141,7 +140,7 @@ func (m *merger) read(in *mergeInput) bool {
 	}
 }
 
-// setKey finds the time of the next item of the batch, and reports whether there is one.
+// setKey finds the time of the next item of the batch, and reports whether there is a next item.
 func (in *mergeInput) setKey() bool {
 	switch {
 	case in.blockNext():
@@ -182,7 +181,7 @@ func (in *mergeInput) copyBlock(b *capture.Batch, num *renumbering) {
 	in.block++
 }
 
-// appendBlock appends block i of a batch to another batch, and returns the new block.
+// appendBlock appends block i of from to to, and returns the new block.
 func appendBlock(to, from *capture.Batch, i int) *capture.Block {
 	k := from.Blocks[i]
 	k.Offset, k.Before = uint32(len(to.Buf)), uint32(len(to.Frames))

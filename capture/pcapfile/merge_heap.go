@@ -8,10 +8,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// mergeHeap holds inputs that have something to deliver. The next one is on top.
+// mergeHeap holds inputs that have something to deliver. The next input is on top.
 type mergeHeap []*mergeInput
 
-// limit returns the latest time at which the input on top still comes before the next one.
+// limit returns the latest time at which the input on top still comes before all others.
 func (h mergeHeap) limit() int64 {
 	if len(h) == 1 {
 		return math.MaxInt64

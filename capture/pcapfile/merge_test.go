@@ -204,7 +204,7 @@ func TestJoinedTables(t *testing.T) {
 	}
 }
 
-// checkPoints checks that a point is of one input, one number or name.
+// checkPoints checks that each point has a single input, and a single number or name.
 func checkPoints(t *testing.T, w whole) {
 	t.Helper()
 	type place struct {
@@ -283,7 +283,7 @@ func TestJoinedFailures(t *testing.T) {
 }
 
 // quiet is a source of batches in memory, some of them empty, whose records do
-// not lie one behind the other.
+// not lie side by side.
 type quiet struct{ batches []capture.Batch }
 
 func (q *quiet) Next(b *capture.Batch) error {

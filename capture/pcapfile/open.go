@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -227,12 +228,7 @@ func describeUnknown(head []byte) string {
 }
 
 func isText(b []byte) bool {
-	for _, c := range b {
-		if (c < ' ' || c > '~') && c != '\n' && c != '\r' && c != '\t' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return (c < ' ' || c > '~') && c != '\n' && c != '\r' && c != '\t' })
 }
 
 // damaged returns an error that wraps ErrDamaged.

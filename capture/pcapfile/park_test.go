@@ -72,7 +72,7 @@ func (p parking10) Next(b *capture.Batch) error {
 	return p.Source.Next(b)
 }
 
-// Merging parked files gives what merging open ones does, batch tables included, and
+// Merging parked files gives what merging open files gives, batch tables included, and
 // the first batch has the interfaces of all.
 func TestMergeParked(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
@@ -187,7 +187,7 @@ func TestParkedGone(t *testing.T) {
 	} {
 		for _, stored := range [][]byte{data, packers["gzip"](t, data)} {
 			src := parked(t, writeFile(t, path, stored), Options{})
-			// Linked, so that the one that replaces it cannot get its number.
+			// Linked, so that the file that replaces it cannot get its number.
 			if err := os.Rename(path, path+".old"); err != nil {
 				t.Fatal(err)
 			}

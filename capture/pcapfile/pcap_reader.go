@@ -34,9 +34,8 @@ const (
 	swapLarger          // 2.3: some writers; the captured length is then above the wire length
 )
 
-// pcap reads the pcap format (draft-ietf-opsawg-pcap), the "modified" one of
-// Alexey Kuznetzov with 24-byte record headers, and their old versions, of
-// which none is refused.
+// pcap reads the pcap format (draft-ietf-opsawg-pcap), the "modified" format of Alexey Kuznetzov
+// with 24-byte record headers, and all old versions of both.
 type pcap struct {
 	big       bool
 	nano      bool
@@ -130,7 +129,7 @@ func (p *pcap) parse(b *capture.Batch, ended bool) (used, need int, err error) {
 }
 
 // empty decides about remainder, which begins with a record without lengths. It needs need
-// bytes to decide. The header of another file looks like such a record: its magic number
+// bytes to decide. The header of a joined file looks like such a record: its magic number
 // and version stand in the place of a time.
 func (p *pcap) empty(remainder []byte, ended bool) (need int, err error) {
 	if newPcap(remainder) != nil {
@@ -158,14 +157,14 @@ func (p *pcap) appendEmpty(b *capture.Batch, used int) {
 	}
 }
 
-// isBlank reports whether a part of a record header is all zeros. A whole one is then the
-// header of a packet of 1970 without a length on the wire or captured bytes.
+// isBlank reports whether a part of a record header is all zeros. A header of zeros is a packet of
+// 1970 without a length on the wire or captured bytes.
 func isBlank(part []byte) bool { return len(bytes.TrimLeft(part, "\x00")) == 0 }
 
-// blank decides about remainder, which begins with a blank record. A single one is an odd
-// packet. Two in a row, or one and then zeros to the end, were never written: a crash left a
-// hole, or the tail was only allocated. Without this rule, each 16 zeros would be a packet. It
-// needs need bytes to decide.
+// blank decides about remainder, which begins with a blank record. A single blank record is an odd
+// packet. Two blank records in a row, or a blank record and then zeros to the end, were never
+// written: a crash left a hole, or the tail was only allocated. Without this rule, each 16 zeros
+// would be a packet. It needs need bytes to decide.
 func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
 	after := remainder[p.recordLen:]
 	switch {
@@ -177,10 +176,10 @@ func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
 	return 0, nil
 }
 
-// touchAhead is how far after a record the walk touches the buffer. Only a record says where
-// the next one begins, so without this the walk would wait for each to come from the
-// second-level cache. The byte that is read has a use, or else the compiler would drop the
-// read.
+// touchAhead is how many bytes ahead of a record the walk touches the buffer. A record is found by
+// the length of the record before, so without this the walk would wait for each record to come
+// from the second-level cache. The byte that is read has a use, or else the compiler would drop
+// the read.
 const touchAhead = 768
 
 // walk describes the whole records from pos on, until frames is full. It returns how many
@@ -257,7 +256,12 @@ func (p *pcap) need(remainder []byte) (need int, err error) {
 	return int(p.recordLen + capLen), nil
 }
 
-// native turns two integers of 32 bits, read as one of 64, into little-endian order.
+// native returns two integers a and b of 32 bits, a in the low half, that were read as a
+// little-endian integer v of 64 bits. Of a big-endian file, from the highest byte to the lowest:
+//
+//	v               b3 b2 b1 b0 a3 a2 a1 a0   as the file has a0 a1 a2 a3 b0 b1 b2 b3
+//	ReverseBytes64  a0 a1 a2 a3 b0 b1 b2 b3
+//	RotateLeft64    b0 b1 b2 b3 a0 a1 a2 a3
 func (p *pcap) native(v uint64) uint64 {
 	if p.big {
 		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
@@ -265,8 +269,7 @@ func (p *pcap) native(v uint64) uint64 {
 	return v
 }
 
-// nativeLens does so with the lengths of a record, and puts the captured one into the low
-// half.
+// nativeLens is native for the lengths of a record. The captured length comes into the low half.
 func (p *pcap) nativeLens(v uint64) uint64 {
 	v = p.native(v)
 	if p.swap == swapAlways || p.swap == swapLarger && uint32(v) > uint32(v>>32) {

@@ -13,7 +13,7 @@ import (
 
 // maxTableBytes bounds the memory of the descriptions of sections and interfaces, which
 // stay to the end of the input. It is enough for 130,000 interfaces with short names, or 100,000
-// sections that have one each. Merging copies the descriptions of all inputs.
+// sections with an interface each. Merging copies the descriptions of all inputs.
 // A file with more is an attack on its readers.
 const maxTableBytes = 32 << 20
 
@@ -137,7 +137,7 @@ func (t *ifaceTable) point(iface *capture.Interface) uint32 {
 // seconds if the high bit is set (draft-ietf-opsawg-pcapng, section 4.2).
 type resolution uint8
 
-// microseconds is the resolution of an interface that does not declare one.
+// microseconds is the resolution of an interface that declares none.
 const microseconds resolution = 6
 
 func (r resolution) split() (n uint, binary bool) {

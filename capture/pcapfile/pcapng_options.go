@@ -14,11 +14,6 @@ import (
 // output is such a file. So the reader leaves these blocks and options out, and no writer
 // has to look for them.
 
-// isNoCopy reports whether an option must not be copied.
-func isNoCopy(code uint16) bool {
-	return code == encoding.OptCustomTextOnce || code == encoding.OptCustomDataOnce
-}
-
 // optionsAt returns where the options of a block begin, or the end of its body if it
 // has none that are known.
 func (p *pcapng) optionsAt(block []byte, kind uint32) int {
@@ -36,7 +31,7 @@ func (p *pcapng) optionsAt(block []byte, kind uint32) int {
 			at = 16 + int(min(uint64(p.u32(block[12:]))+3, uint64(end)))&^3
 		}
 	case capture.BlockNameResolution:
-		// Records have the form of options, and one that ends them.
+		// Records have the form of options. The record nrb_record_end ends them.
 		records := encoding.Options{Rest: block[blockHead:end], Big: p.big}
 		for code, err := uint16(1), error(nil); code != encoding.OptEnd; {
 			if code, _, err = records.Next(); err != nil {
@@ -61,7 +56,7 @@ func (p *pcapng) withoutNoCopy(block []byte, list int) (left []byte, broken int,
 			return p.shorten(block, to, from), to, err
 		}
 		end := len(block) - 4 - len(o.Rest)
-		if isNoCopy(code) {
+		if code == encoding.OptCustomTextOnce || code == encoding.OptCustomDataOnce {
 			continue
 		}
 		if from != to {
@@ -71,8 +66,8 @@ func (p *pcapng) withoutNoCopy(block []byte, list int) (left []byte, broken int,
 	}
 }
 
-// shorten moves the end of a block's body, from an offset on, to another one in front
-// of it, and returns the block with its new length.
+// shorten removes the bytes from offset to up to offset from of a block, and returns the block with
+// its new length.
 func (p *pcapng) shorten(block []byte, to, from int) []byte {
 	if to == from {
 		return block

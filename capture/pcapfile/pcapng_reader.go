@@ -53,7 +53,7 @@ func (p *pcapng) header(head []byte) (int, error) {
 }
 
 // lookAhead reads the sound descriptions of interfaces at the start of remainder. Parsing
-// reports damage in the next one.
+// reports damage in the description after these.
 func (p *pcapng) lookAhead(remainder []byte) {
 	for len(remainder) >= encoding.MinInterfaceLen && p.u32(remainder) == capture.BlockInterface {
 		length, err := p.blockLen(remainder)
@@ -127,8 +127,8 @@ func (p *pcapng) blockLen(remainder []byte) (uint32, error) {
 	return length, nil
 }
 
-// checkTrailer compares the length at the end of the block with that at its
-// start. Both are in the same byte order, whichever it is.
+// checkTrailer compares the lengths at the start and the end of a block. Both are in the same byte
+// order, whichever it is.
 func (p *pcapng) checkTrailer(block []byte, length uint32) error {
 	if last := le.Uint32(block[length-4:]); last != le.Uint32(block[4:]) {
 		if le.Uint32(block[4:]) != length {
@@ -148,9 +148,12 @@ func (p *pcapng) block(b *capture.Batch, block []byte, at uint32) error {
 	case capture.BlockSimplePacket:
 		return p.simplePacket(b, block, at)
 	case capture.BlockSectionHeader:
-		if err := p.nextSection(block); err != nil {
-			return err
+		if p.started {
+			if err := p.section(block); err != nil {
+				return err
+			}
 		}
+		p.started = true // header has read the first section
 	case capture.BlockInterface:
 		if p.undelivered > 0 {
 			p.undelivered--
@@ -173,15 +176,6 @@ func (p *pcapng) block(b *capture.Batch, block []byte, at uint32) error {
 	return nil
 }
 
-// nextSection begins a section, unless it is the first, which header began.
-func (p *pcapng) nextSection(block []byte) error {
-	if !p.started {
-		p.started = true
-		return nil
-	}
-	return p.section(block)
-}
-
 // section begins the section whose header is block.
 func (p *pcapng) section(block []byte) error {
 	if len(block) < encoding.MinSectionLen {
@@ -199,23 +193,22 @@ func (p *pcapng) section(block []byte) error {
 	return p.beginSection(p.big)
 }
 
-// packet delivers an enhanced packet block, or an obsolete one, which differs only in its
+// packet delivers an enhanced packet block, or an obsolete packet block, which differs only in its
 // first word.
 func (p *pcapng) packet(b *capture.Batch, block []byte, at uint32, obsolete bool) error {
 	if len(block) < encoding.MinPacketLen {
 		return damaged("packet block of %d bytes", len(block))
 	}
-	h := block[blockHead:encoding.PacketHead]
-	id := p.u32(h)
+	id := p.u32(block[encoding.PacketInterfaceAt:])
 	if obsolete { // 16 bits of interface, 16 bits of drops
-		id = uint32(encoding.Uint16(h, p.big))
+		id = uint32(encoding.Uint16(block[encoding.PacketInterfaceAt:], p.big))
 	}
 	index := uint64(p.first) + uint64(id)
 	if index >= uint64(len(p.clocks)) {
 		return damaged("packet of interface %d of %d", id, len(p.clocks)-int(p.first))
 	}
 	clock := &p.clocks[index]
-	capLen := p.u32(h[12:])
+	capLen := p.u32(block[encoding.PacketCapLenAt:])
 	if capLen > clock.maxLen {
 		return damaged("captured length %d exceeds %d", capLen, clock.maxLen)
 	}
@@ -226,15 +219,20 @@ func (p *pcapng) packet(b *capture.Batch, block []byte, at uint32, obsolete bool
 		block = p.packetOptions(block, options, at)
 	}
 	b.Frames = append(b.Frames, capture.Frame{
-		Time:      clock.nanoseconds(uint64(p.u32(h[4:]))<<32 | uint64(p.u32(h[8:]))),
+		Time:      clock.nanoseconds(packetTicks(block, p.big)),
 		Data:      at + encoding.PacketHead,
 		CapLen:    capLen,
-		WireLen:   p.u32(h[16:]),
+		WireLen:   p.u32(block[encoding.PacketWireLenAt:]),
 		Interface: uint32(index),
 		Record:    at,
 		RecordLen: uint32(len(block)),
 	})
 	return nil
+}
+
+// packetTicks returns the time of an enhanced or obsolete packet block, in units of its interface.
+func packetTicks(block []byte, big bool) uint64 {
+	return uint64(encoding.Uint32(block[encoding.PacketTimeAt:], big))<<32 | uint64(encoding.Uint32(block[encoding.PacketTimeAt+4:], big))
 }
 
 // packetOptions removes options that are not to be copied, and ends a broken list where it
@@ -308,9 +306,9 @@ func (p *pcapng) tables() ([]capture.Interface, []capture.Section) {
 
 // fastPackets is the fast path for the blocks that most files consist of: little-endian
 // enhanced packet blocks without options. It describes those from pos on, until frames is
-// full or another block comes. That block is for p.next: it is of another kind, damaged,
-// or not read whole. It returns how many there are and where they end. Like pcap.walk, it
-// writes frames field by field.
+// full or a block comes that is left to p.next: a block of other kinds, with damage, or not read
+// whole. It returns how many there are and where they end. Like pcap.walk, it writes frames field
+// by field.
 func (p *pcapng) fastPackets(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
 	first, clocks := p.first, p.clocks[p.first:]
 	for i := range frames {
@@ -319,7 +317,7 @@ func (p *pcapng) fastPackets(frames []capture.Frame, buf []byte, pos uint32) (fo
 			return i, pos
 		}
 		h := (*[encoding.PacketHead]byte)(buf[at : at+encoding.PacketHead])
-		id, capLen, length := le.Uint32(h[8:]), le.Uint32(h[20:]), le.Uint32(h[4:])
+		id, capLen, length := le.Uint32(h[encoding.PacketInterfaceAt:]), le.Uint32(h[encoding.PacketCapLenAt:]), le.Uint32(h[4:])
 		if le.Uint32(h[:]) != capture.BlockEnhancedPacket || uint64(id) >= uint64(len(clocks)) {
 			return i, pos
 		}
@@ -332,10 +330,10 @@ func (p *pcapng) fastPackets(frames []capture.Frame, buf []byte, pos uint32) (fo
 			return i, pos
 		}
 		f := &frames[i]
-		f.Time = clock.nanoseconds(uint64(le.Uint32(h[12:]))<<32 | uint64(le.Uint32(h[16:])))
+		f.Time = clock.nanoseconds(uint64(le.Uint32(h[encoding.PacketTimeAt:]))<<32 | uint64(le.Uint32(h[encoding.PacketTimeAt+4:])))
 		f.Data = pos + encoding.PacketHead
 		f.CapLen = capLen
-		f.WireLen = le.Uint32(h[24:])
+		f.WireLen = le.Uint32(h[encoding.PacketWireLenAt:])
 		f.Interface = first + id
 		f.Record = pos
 		f.RecordLen = length

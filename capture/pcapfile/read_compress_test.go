@@ -135,7 +135,7 @@ func TestCompressedDamage(t *testing.T) {
 		if e := inputError(t, w.err); !errors.Is(e, capture.ErrDamaged) || !strings.Contains(e.Error(), how+" data damaged") || e.Header {
 			t.Errorf("%s with a wrong checksum: %v", how, e)
 		}
-		// What follows is neither another member nor padding.
+		// What follows is neither a member nor padding.
 		w = readAll(t, open(t, append(bytes.Clone(packed), "rubbish that follows"...), Options{}))
 		if e := inputError(t, w.err); len(w.packets) != len(want.packets) || !errors.Is(e, capture.ErrDamaged) {
 			t.Errorf("%s with rubbish behind it: %d packets, %v", how, len(w.packets), e)

@@ -145,7 +145,7 @@ func TestZerosInPlaceOfRecords(t *testing.T) {
 	}
 }
 
-// The header of another file in place of a record is damage, not a packet of the year 2055.
+// The header of a file in place of a record is damage, not a packet of the year 2055.
 func TestJoinedPcapFiles(t *testing.T) {
 	for name, file := range pcapVariants() {
 		for _, behind := range pcapVariants() {
@@ -161,7 +161,7 @@ func TestJoinedPcapFiles(t *testing.T) {
 	}
 }
 
-// A record without lengths is a packet with a time, if its fraction of a second is one.
+// A record without lengths is a packet with a time, if its fraction is below a second.
 func TestEmptyRecords(t *testing.T) {
 	for _, o := range orders {
 		file := capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 1)
@@ -207,7 +207,7 @@ func TestPcapLinkTypeWord(t *testing.T) {
 	}
 }
 
-// A captured length at the ceiling is read, one above it is damage before any
+// A captured length at the ceiling is read, a length above it is damage before any
 // more is read.
 func TestCapLenCeilings(t *testing.T) {
 	o := binary.LittleEndian

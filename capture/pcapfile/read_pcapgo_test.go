@@ -78,7 +78,7 @@ func compareWithPeer(t *testing.T, data []byte) {
 	for i, w := range want {
 		g := got.packets[i]
 		switch {
-		case g.time == capture.NoTime: // it makes one up
+		case g.time == capture.NoTime: // pcapgo makes a time up
 			g.time = w.time
 		case g.time == math.MaxInt64: // it overflows
 			g.time = w.time

@@ -86,7 +86,7 @@ func (r *reader) Next(b *capture.Batch) error {
 	return nil
 }
 
-// fill parses the chunk that was read for b. Without one it reads until b holds a whole
+// fill parses the chunk that was read for b. If none was read, fill reads until b holds a whole
 // record or the input has ended.
 func (r *reader) fill(b *capture.Batch) {
 	c := chunkOf(b)
@@ -173,7 +173,7 @@ func (r *reader) warnAt(at int, err error) {
 
 func (r *reader) tables() ([]capture.Interface, []capture.Section) { return r.format.tables() }
 
-// Inputs returns the one name.
+// Inputs returns the name of the input.
 func (r *reader) Inputs() []string { return []string{r.name} }
 
 // Offset returns the bytes read, as stored, and the size of a regular file.
@@ -221,7 +221,7 @@ func chunkOf(b *capture.Batch) *chunk {
 func (c *chunk) clear() { *c = chunk{memory: c.memory} }
 
 // maxPrefix is the largest partial record that fits into a chunk, before the bytes that are
-// read. Longer ones are assembled elsewhere.
+// read. Longer records are assembled elsewhere.
 const maxPrefix = 64 << 10
 
 // prefixSize is the room for a partial record in chunks of the given size. It is whole

@@ -9,11 +9,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// part is a source as a file of a rotated capture: which one it continues depends on this.
+// part is what decides which source a source continues, as files of a rotated capture do.
 type part struct {
 	name   string
 	points []partPoint // in the order of their descriptions
-	former []partPoint // of the source that this one continues
+	former []partPoint // of the source that is continued
 	begun  bool        // a packet was delivered
 	last   int64       // time of the last packet that was read, or capture.NoTime
 }
@@ -31,15 +31,7 @@ func (p *partPoint) same(o *partPoint) bool {
 	return p.format == o.format && p.link == o.link && p.name == o.name
 }
 
-func newPart(src capture.Source) part {
-	p := part{last: capture.NoTime}
-	if names := src.Inputs(); len(names) > 0 {
-		p.name = names[0]
-	}
-	return p
-}
-
-// pass notes the time of the last of frames that has one.
+// pass notes the last time of frames.
 func (p *part) pass(frames []capture.Frame) {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if t := frames[i].Time; t != capture.NoTime {
@@ -94,7 +86,7 @@ func (ms *multiSource) begin(m *renumbering, first int64) {
 	}
 }
 
-// finish notes that a source has ended. One without packets is as if it were not there.
+// finish notes that a source has ended. A source without packets is not continued.
 func (ms *multiSource) finish(m *renumbering) {
 	if m.part.last != capture.NoTime {
 		ms.ended = append(ms.ended, m)

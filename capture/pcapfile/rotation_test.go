@@ -44,7 +44,7 @@ func TestContinued(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		inputs []input
-		want   []int // by input: which one it began with, -1 without packets
+		want   []int // by input: the first file of its rotation, -1 without packets
 	}{
 		"rotated":              {[]input{{"a1", pcap(1, 2)}, {"a2", pcap(3, 4)}, {"a3", pcap(5)}}, []int{0, 0, 0}},
 		"rotated, one time":    {[]input{{"a1", pcap(1, 2)}, {"a2", pcap(2, 2)}, {"a3", pcap(2)}}, []int{0, 0, 0}},

@@ -3,6 +3,7 @@
 package pcapfile
 
 import (
+	"cmp"
 	"math"
 	"sync/atomic"
 
@@ -11,13 +12,13 @@ import (
 
 // SortConfig bounds sorting.
 type SortConfig struct {
-	// Span is how long a packet waits for earlier ones, in nanoseconds of the packets' own
-	// times: until one comes that is later by Span.
+	// Span is how long a packet waits for earlier packets, in nanoseconds of the packets' own
+	// times: until a packet comes that is later by Span.
 	Span int64
 	// Memory is how many bytes may wait. Then the earliest packets wait no longer. 0 is
 	// DefaultSortMemory.
 	Memory int
-	// Latest takes the time of each packet that has one, and returns the latest time so far.
+	// Latest takes the time of each packet with a time, and returns the latest time so far.
 	// It may leave out times that it takes for false. nil believes all.
 	Latest func(time int64) int64
 }
@@ -27,15 +28,15 @@ const DefaultSortMemory = 256 << 20
 
 // SortStats counts packets that a Sorter could not sort.
 type SortStats struct {
-	// Late counts packets that came after a later one had left. They leave at once.
+	// Late counts packets that came after a later packet had left. They leave at once.
 	Late  uint64
 	First uint64 // the number of the first of them in the input, from 1
-	By    int64  // the longest time in nanoseconds by which one was late
+	By    int64  // the most nanoseconds by which a packet was late
 	Full  bool   // Memory let packets leave early
 }
 
-// Sorter is a Source that sorts the packets of another one by their times, within the bounds of
-// SortConfig. Packets of one time stay in their order. A packet without a time follows
+// Sorter is a Source that sorts the packets of a Source by their times, within the bounds of
+// SortConfig. Packets of equal times stay in their order. A packet without a time follows
 // its predecessor in the source.
 //
 // The order depends only on the packets, not on how the source delivers them. Blocks overtake
@@ -56,7 +57,7 @@ type Sorter struct {
 	key     int64 // of the packet before
 	latest  int64 // of the times that are believed
 	left    int64 // the time of the latest packet that has left
-	barrier bool  // sections come one after the other
+	barrier bool  // packets do not pass the header of a section
 	ended   error // the error at the end of the source
 
 	late, first atomic.Uint64
@@ -66,15 +67,13 @@ type Sorter struct {
 
 // Sort returns a Sorter, which owns the source: its Close closes that.
 func Sort(src capture.Source, cfg SortConfig) *Sorter {
-	if cfg.Memory == 0 {
-		cfg.Memory = DefaultSortMemory
-	}
+	cfg.Memory = cmp.Or(cfg.Memory, DefaultSortMemory)
 	return &Sorter{
 		Source: src, cfg: cfg, key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, barrier: len(src.Inputs()) == 1,
 	}
 }
 
-// latest returns the latest time, given the time of another packet.
+// latest returns the latest time, given the latest time before and the time of a packet.
 func (c *SortConfig) latest(before, time int64) int64 {
 	if c.Latest == nil {
 		return max(before, time)
@@ -150,7 +149,7 @@ func (s *Sorter) until() int64 {
 	return s.latest - s.cfg.Span
 }
 
-// sectionNext reports whether the header of a section comes next, with one input.
+// sectionNext reports whether the header of a section comes next that no packet passes.
 func (s *Sorter) sectionNext() bool {
 	return s.barrier && s.blockNext() && s.in.Blocks[s.block].Type == capture.BlockSectionHeader
 }

@@ -11,7 +11,7 @@ import (
 // waiting is a packet that waits.
 type waiting struct {
 	key    int64  // its time
-	number uint64 // in the source, for packets of one time
+	number uint64 // in the source, which orders packets of equal times
 	frame  capture.Frame
 	cell   uint32 // the first of its record
 }
@@ -133,7 +133,7 @@ const (
 // cells store records in pieces of one size, so that memory does not fragment.
 type cells struct {
 	chunks [][]byte
-	next   []uint32 // of each cell, the one with the next bytes; of a free one, another free one
+	next   []uint32 // by cell: the cell with the next bytes of the record, or the next free cell
 	free   uint32   // the first free cell, plus 1; 0 for none
 	used   int
 }

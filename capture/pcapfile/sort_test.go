@@ -121,7 +121,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// checkSorted checks that packets are those of the input, and in order if none was late.
+// checkSorted checks that packets are the packets of the input, and in order if none was late.
 func checkSorted(t *testing.T, w, in whole, stats *SortStats) {
 	t.Helper()
 	left := map[string]seen{}
@@ -272,8 +272,8 @@ func TestSortAllocates(t *testing.T) {
 	}
 }
 
-// TestSortMemory checks that memory is bounded where all packets have one time, and where
-// one of the far future leaves the others behind.
+// TestSortMemory checks that memory is bounded where all packets have the same time, and where a
+// packet of the far future leaves the others behind.
 func TestSortMemory(t *testing.T) {
 	o := binary.LittleEndian
 	data := capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 1)

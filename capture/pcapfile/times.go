@@ -17,7 +17,8 @@ type TimesError struct {
 // Error names the input.
 func (e *TimesError) Error() string { return e.Input + ": " + e.What }
 
-// fewEqual is how many packets of one time are no reason to doubt it, unless it is 0.
+// fewEqual is the least number of packets whose equal times are doubted. Equal times of 0 are
+// doubted from two packets on.
 const fewEqual = 10
 
 // times looks at the times of an input as it is read.
@@ -26,7 +27,7 @@ type times struct {
 	packets  uint64 // the same, until times differ
 	first    int64
 	differ   bool
-	reported bool // of invalid ones
+	reported bool // invalid times were reported
 }
 
 // add takes the next packets. Once two times differ it has nothing to do.
@@ -40,16 +41,16 @@ func (t *times) add(frames []capture.Frame) {
 	}
 }
 
-// areOne reports whether all packets have one time that says nothing.
-func (t *times) areOne() bool {
+// allEqual reports whether all packets have the same time, and too many for a burst.
+func (t *times) allEqual() bool {
 	if t.differ || t.packets < 2 || t.first == capture.NoTime {
 		return false
 	}
 	return t.first == 0 || t.packets >= fewEqual
 }
 
-// noteTimes reports times that cannot be right: of fractions as soon as they come, and of
-// equal ones at the end.
+// noteTimes reports times that cannot be right: impossible fractions of a second as soon as they
+// come, and equal times at the end.
 func (r *reader) noteTimes(b *capture.Batch) {
 	r.times.add(b.Frames)
 	if r.note == nil {
@@ -62,7 +63,7 @@ func (r *reader) noteTimes(b *capture.Batch) {
 	}
 	if r.err != nil && !r.ended {
 		r.ended = true
-		if r.times.areOne() {
+		if r.times.allEqual() {
 			r.note(&TimesError{r.name, fmt.Sprintf("all %d packets have the same time: windows of time say nothing about them, and equal packets count as copies however far apart they were", r.times.packets)})
 		}
 	}

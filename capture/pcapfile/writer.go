@@ -15,7 +15,7 @@ import (
 // WriterOptions says how NewWriter writes.
 type WriterOptions struct {
 	// Merged says that the Source mixes the records of its inputs, as Merge does. Without
-	// it the inputs come one after the other.
+	// it the inputs come in turn.
 	Merged bool
 	// Derived says that packets may come from interfaces that package strip has made. A
 	// pcap file then has the link type of its first packet. Without a requested format,
@@ -28,9 +28,9 @@ type WriterOptions struct {
 	Format capture.Format
 	// Commented says that the comments of batches go to the options of packets. Then one
 	// little-endian pcapng section is written, whatever the inputs and Format. A packet
-	// block that cannot hold a comment becomes an enhanced one.
+	// block that cannot hold a comment becomes an enhanced packet block.
 	Commented bool
-	// Stream says that readers of a network asked for Format, and no other one is written.
+	// Stream says that readers of a network asked for Format, and no other format is written.
 	// Packets that it cannot hold are an error of Write that wraps ErrNotSupported. Warn gets
 	// an ErrFormatLoss, once, as soon as something is lost. Without packets and interfaces no
 	// pcap header is written.
@@ -38,9 +38,8 @@ type WriterOptions struct {
 	// Microseconds says that pcap made of pcapng has times in microseconds, whatever the
 	// inputs have: some readers know only the first magic number of pcap.
 	Microseconds bool
-	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one is
-	// chosen, and from Close an ErrFormatLoss that lists the parts that the format could not
-	// hold.
+	// Warn, if not nil, gets an ErrOtherFormat when the requested format is not chosen, and from
+	// Close an ErrFormatLoss that lists the parts that the format could not hold.
 	Warn func(error)
 }
 
@@ -49,7 +48,7 @@ type WriterOptions struct {
 // Without a requested format, the format follows from the inputs. The first batch with a
 // section must know all of them:
 //
-//   - One input, or several pcapng inputs one after the other: records and
+//   - One input, or several pcapng inputs in turn: records and
 //     blocks are copied byte for byte. Only the section length of a pcapng
 //     section header becomes -1 (unknown), since frames may be missing.
 //   - Several pcap inputs of one link type: one pcap, little-endian, in
@@ -63,22 +62,21 @@ type WriterOptions struct {
 //   - Interface descriptions keep their options. The description of a pcap input is made from
 //     its file header. All other blocks that name an interface get its new number.
 //   - Packets keep their timestamps bit by bit, and their options. An obsolete
-//     packet block becomes an enhanced one, its drop count an option.
-//   - A simple packet block stays one if its interface became number 0, the only one that it
-//     can mean. Otherwise it becomes an enhanced packet block, which must have a timestamp: it
-//     gets the timestamp of the last packet written that had one, or 0, and a comment that
-//     says so.
+//     packet block becomes an enhanced packet block, its drop count an option.
+//   - A simple packet block stays as it is if its interface became number 0, which all simple
+//     packet blocks mean. Otherwise it becomes an enhanced packet block, which must have a
+//     timestamp: the latest timestamp written before, or 0, with a comment that says so.
 //   - Statistics, name resolution, decryption secrets and custom blocks stay.
 //     The reader has left out custom blocks and options whose author forbids copies
 //     in changed files, whatever the format.
 //   - Blocks of other types stay unchanged if the input is little-endian.
-//     Big-endian ones cannot be converted; Skipped counts them.
+//     Big-endian blocks cannot be converted; Skipped counts them.
 //
 // Only opt.Format makes pcap of pcapng. That file is little-endian, and in nanoseconds unless
 // microseconds hold the times of all interfaces. It holds packets with their times and
 // lengths. A packet without a time gets the time of the packet before it, or 0. Options, other
-// blocks, and the interface of a packet are lost, and counted. A packet of another link type
-// than the interfaces described before the first packet is an error that wraps
+// blocks, and the interface of a packet are lost, and counted. A packet whose link
+// type differs from the interfaces described before the first packet is an error that wraps
 // ErrNotSupported.
 //
 // A Writer that never got a section writes a pcapng file without packets.

@@ -107,7 +107,7 @@ func commentedPackets(t testing.TB, file []byte) (all []commentedPacket) {
 }
 
 // checkCommented writes a stream with and without comments. Nothing else may differ, but
-// that a simple packet block becomes an enhanced one for a comment.
+// that a simple packet block becomes an enhanced packet block for a comment.
 func checkCommented(t testing.TB, open func() capture.Source) {
 	t.Helper()
 	plainFile, packets, err := writeCommented(t, open(), false)
@@ -126,7 +126,7 @@ func checkCommented(t testing.TB, open func() capture.Source) {
 	for n := range plain {
 		w, g := &plain[n], &got[n]
 		if text := commentOn(n); text != "" {
-			if w.time == 0 && len(w.comments) == 0 && len(g.comments) == 2 { // it was a simple one
+			if w.time == 0 && len(w.comments) == 0 && len(g.comments) == 2 { // it was a simple packet block
 				w.comments, w.time = g.comments[:1], g.time
 			}
 			w.comments = append(w.comments, text)

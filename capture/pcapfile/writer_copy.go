@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// copyWriter writes records and blocks as they are in Batch.Buf, adjacent ones as one range.
+// copyWriter writes records and blocks as they are in Batch.Buf, and adjacent records as one range.
 type copyWriter struct {
 	ranges
 	out   *outBuffer

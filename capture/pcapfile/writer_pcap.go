@@ -118,7 +118,7 @@ func (w *pcapWriter) fileHeader(interfaces []capture.Interface, first *capture.I
 	w.out.mark(0)
 }
 
-// mixed writes the kept frames lo..hi-1, runs of plain ones as ranges.
+// mixed writes the kept frames lo..hi-1. It copies runs of records that are copyable.
 func (w *pcapWriter) mixed(b *capture.Batch, lo, hi int) {
 	for lo < hi {
 		at := b.Frames[lo].Interface
@@ -165,7 +165,7 @@ func (w *pcapWriter) record(f *capture.Frame) {
 type pcapConverter struct {
 	pcapWriter
 	first uint32       // the interface of the first packet
-	last  int64        // time of the last packet that had one, or NoTime
+	last  int64        // time of the last packet with a time, or NoTime
 	from  []pcapOrigin // by interface
 	loss  formatLoss
 }
@@ -180,7 +180,7 @@ type pcapOrigin struct {
 type formatLoss struct {
 	options    uint64 // of packets and interfaces
 	blocks     uint64
-	interfaces uint64 // that packets came from, beyond one
+	interfaces uint64 // that packets came from
 	times      uint64 // that are finer, or beyond 32 bits of seconds
 }
 

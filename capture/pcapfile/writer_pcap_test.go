@@ -70,7 +70,7 @@ func TestExtremeTimes(t *testing.T) {
 	}
 }
 
-// TestPcapgoReads reads the outputs with another library.
+// TestPcapgoReads reads the outputs with pcapgo.
 func TestPcapgoReads(t *testing.T) {
 	r := split(t, modes[1].open(t, 40), true, none)
 	old, err := pcapgo.NewReader(&r.kept)

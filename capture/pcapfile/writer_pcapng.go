@@ -19,7 +19,7 @@ type sectionWriter struct {
 	sections []sectionMap // by index into Batch.Sections
 	targets  []target     // by index into Batch.Interfaces
 	next     uint32       // number of the next interface
-	last     int64        // time of the last packet written that had one, or NoTime
+	last     int64        // latest packet time that was written, or NoTime
 	scratch  []byte       // a block or option list while it is converted
 	skipped  uint64
 }
@@ -142,7 +142,7 @@ func (w *sectionWriter) describe(t *target, description []byte) {
 	w.scratch = description
 }
 
-// frames writes the kept ones of frames pos..end-1.
+// frames writes the kept frames of pos..end-1.
 func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) error {
 	for lo, hi := capture.NextRun(drop, pos, end); lo < end; lo, hi = capture.NextRun(drop, hi, end) {
 		for i := lo; i < hi; i++ {
@@ -174,8 +174,8 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 	return nil
 }
 
-// pcapRun writes frames lo..hi-1 as pcapFrame does, up to the first one that is not from the same
-// pcap interface, has a comment, or does not fit into the buffer. It returns the number of that one.
+// pcapRun writes frames lo..hi-1 as pcapFrame does, up to the first frame that is not from the same
+// pcap interface, has a comment, or does not fit into the buffer. It returns that frame's number.
 func (w *sectionWriter) pcapRun(b *capture.Batch, lo, hi int) (next int) {
 	from := b.Frames[lo].Interface
 	t := w.targets[from]
@@ -210,11 +210,11 @@ func putPcap(p []byte, f *capture.Frame, data []byte, t *target, time uint64) {
 	le.PutUint32(p[n-8:], 0) // padding, of which data overwrites what it needs
 	copy(p[encoding.PacketHead:], data)
 	le.PutUint32(p[n-4:], uint32(n))
-	putEnhanced(p, f, uint32(n), t.id, time)
+	encoding.PutPacketHead(p, uint32(n), t.id, time, f.CapLen, f.WireLen)
 }
 
-// timeOf returns the time of a frame from pcap, as a block must have one: without a usable
-// time, the time of the frame before.
+// timeOf returns the time to write for a frame from pcap: its time, else the time of the frame
+// before, since a block must have a time.
 func (w *sectionWriter) timeOf(f *capture.Frame) uint64 {
 	if f.Time == capture.NoTime {
 		return uint64(max(w.last, 0))
@@ -240,28 +240,12 @@ func (w *sectionWriter) pcapFrame(b *capture.Batch, i int, id uint32, ticks uint
 // enhanced writes the part of an enhanced packet block of n bytes that comes
 // before the packet.
 func (w *sectionWriter) enhanced(f *capture.Frame, n, id uint32, ticks uint64) {
-	putEnhanced(w.out.extend(encoding.PacketHead), f, n, id, ticks)
-}
-
-func putEnhanced(p []byte, f *capture.Frame, n, id uint32, ticks uint64) {
-	_ = p[encoding.PacketHead-1] // one check of bounds
-	le.PutUint32(p, capture.BlockEnhancedPacket)
-	le.PutUint32(p[4:], n)
-	le.PutUint32(p[8:], id)
-	le.PutUint32(p[12:], uint32(ticks>>32))
-	le.PutUint32(p[16:], uint32(ticks))
-	le.PutUint32(p[20:], f.CapLen)
-	le.PutUint32(p[24:], f.WireLen)
+	encoding.PutPacketHead(w.out.extend(encoding.PacketHead), n, id, ticks, f.CapLen, f.WireLen)
 }
 
 // u32 writes one integer.
 func (w *sectionWriter) u32(v uint32) {
 	le.PutUint32(w.out.extend(4), v)
-}
-
-// pad writes the zeros that follow n bytes.
-func (w *sectionWriter) pad(n uint32) {
-	clear(w.out.extend(int(pad4(n) - n)))
 }
 
 // pad4 rounds n up to whole 32-bit words.
@@ -292,8 +276,8 @@ func ticksAt(time int64, it *capture.Interface) uint64 {
 	return sum
 }
 
-// appendDerived appends the little-endian pcapng description of an interface that was
-// derived from another one, with the clock of that one.
+// appendDerived appends the little-endian pcapng description of a derived interface. Its clock is
+// the clock of the interface that it was derived from.
 func appendDerived(p []byte, it *capture.Interface) []byte {
 	start := len(p)
 	p = encoding.BeginBlock(p, capture.BlockInterface)

@@ -23,7 +23,7 @@ func (w *sectionWriter) packet(b *capture.Batch, i int, id uint32, ticks uint64,
 	n := encoding.MinPacketLen + pad4(f.CapLen) + uint32(len(options))
 	w.enhanced(f, n, id, ticks)
 	w.out.write(b.Data(i))
-	w.pad(f.CapLen)
+	clear(w.out.extend(int(pad4(f.CapLen) - f.CapLen)))
 	w.out.write(options)
 	w.u32(n)
 }
@@ -88,7 +88,7 @@ func (w *sectionWriter) statistics(m *sectionMap, block []byte) {
 	w.out.write(block[blockFrame:])
 }
 
-// swapBlock turns a big-endian block into a little-endian one in place. It returns false
+// swapBlock turns a big-endian block into little-endian order in place. It returns false
 // for a type whose layout is unknown, and for a block that is damaged inside. Values
 // without a byte order (addresses, text, custom data) stay unchanged.
 func swapBlock(block []byte, kind uint32) bool {
@@ -109,7 +109,7 @@ func swapBlock(block []byte, kind uint32) bool {
 			swapOptions(body[12:], kind)
 		}
 	case capture.BlockNameResolution:
-		// Records look like options; those follow the record that ends them.
+		// Records look like options. The options follow the record that ends the records.
 		swapOptions(body[swapOptions(body, kind):], kind)
 	case capture.BlockDecryption:
 		ok = swapSecrets(body)
@@ -141,7 +141,7 @@ func swapSecrets(body []byte) bool {
 	return true
 }
 
-// swapOptions turns a big-endian option list into a little-endian one in place, and returns
+// swapOptions turns a big-endian option list into little-endian order in place, and returns
 // where it ended. It ends a broken list with zeros, which are an end-of-options mark.
 func swapOptions(list []byte, kind uint32) int {
 	at := 0

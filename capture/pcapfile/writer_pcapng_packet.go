@@ -7,25 +7,17 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// Comments on packets that got a time from another one.
+// Comments on packets whose time is the time of the packet before, or 0.
 const (
 	commentTimeTaken = "no timestamp in the original (simple packet block): that of the preceding packet"
 	commentTimeZero  = "no timestamp in the original (simple packet block)"
 )
 
-// timeComment returns the comment for a packet that had no time.
-func timeComment(taken bool) string {
-	if taken {
-		return commentTimeTaken
-	}
-	return commentTimeZero
-}
-
 // conversion is the conversion of a packet block of a pcapng input.
 type conversion uint8
 
 const (
-	renumbered conversion = iota // the same block, of another interface
+	renumbered conversion = iota // the same block, with a new number of its interface
 	swapped                      // the same simple packet block in the other byte order
 	rebuilt                      // an enhanced packet block with a list of options made anew
 	givenTime                    // the same of a packet that has no time
@@ -46,8 +38,8 @@ func (w *sectionWriter) conversionOf(b *capture.Batch, i int, big bool) conversi
 	return renumbered
 }
 
-// isTimed reports whether simple packet blocks of an interface become enhanced ones: it is
-// not number 0, as no derived interface is.
+// isTimed reports whether simple packet blocks of an interface become enhanced packet blocks: its
+// number is not 0. Derived interfaces are never number 0.
 func (w *sectionWriter) isTimed(at uint32) bool {
 	return int(at) >= len(w.targets) || !w.targets[at].known || w.targets[at].id != 0
 }
@@ -70,9 +62,8 @@ func (w *sectionWriter) packetBlock(b *capture.Batch, i int, t *target) {
 	big := t.origin == fromBig
 	switch w.conversionOf(b, i, big) {
 	case rebuilt:
-		// Obsolete packet blocks have the layout of enhanced ones, except the first word.
-		ticks := uint64(encoding.Uint32(record[12:], big))<<32 | uint64(encoding.Uint32(record[16:], big))
-		w.packet(b, i, t.id, ticks, w.rebuiltList(b, i, big))
+		// Obsolete and enhanced packet blocks differ only in the first word.
+		w.packet(b, i, t.id, packetTicks(record, big), w.rebuiltList(b, i, big))
 	case givenTime:
 		w.timedPacket(b, i, t)
 	case swapped:
@@ -87,8 +78,8 @@ func (w *sectionWriter) packetBlock(b *capture.Batch, i int, t *target) {
 	}
 }
 
-// renumber writes the little-endian block of a packet, which names the interface unless it
-// is a simple one.
+// renumber writes the little-endian block of a packet with the new number of its interface. A
+// simple packet block has no number.
 func (w *sectionWriter) renumber(record []byte, t *target) {
 	if le.Uint32(record) == capture.BlockSimplePacket {
 		w.out.write(record)
@@ -100,7 +91,7 @@ func (w *sectionWriter) renumber(record []byte, t *target) {
 	w.out.write(record[blockFrame:])
 }
 
-// timedPacket writes a frame without a timestamp where one is needed.
+// timedPacket writes a frame without a timestamp as a block that must have a timestamp.
 func (w *sectionWriter) timedPacket(b *capture.Batch, i int, t *target) {
 	ticks, taken := uint64(0), w.last != capture.NoTime
 	if taken {
@@ -109,7 +100,7 @@ func (w *sectionWriter) timedPacket(b *capture.Batch, i int, t *target) {
 	w.packet(b, i, t.id, ticks, w.timedList(b, i, taken))
 }
 
-// The lists of options are valid until the next one is made.
+// The three functions below return a list that is valid until their next call.
 
 // rebuiltList returns the options of a packet block, and its comment after them.
 func (w *sectionWriter) rebuiltList(b *capture.Batch, i int, big bool) []byte {
@@ -150,7 +141,11 @@ func optionsEnd(list []byte) int {
 
 // timedList returns the options of a packet that had no time.
 func (w *sectionWriter) timedList(b *capture.Batch, i int, taken bool) []byte {
-	w.scratch = encoding.AppendOption(w.scratch[:0], encoding.OptComment, timeComment(taken))
+	why := commentTimeZero
+	if taken {
+		why = commentTimeTaken
+	}
+	w.scratch = encoding.AppendOption(w.scratch[:0], encoding.OptComment, why)
 	if comment := b.Comments.Of(i); len(comment) > 0 {
 		w.scratch = encoding.AppendOption(w.scratch, encoding.OptComment, comment)
 	}

@@ -56,7 +56,7 @@ func TestSectionByteOrder(t *testing.T) {
 	}
 }
 
-// blocks splits a pcapng file of one little-endian section.
+// blocks splits a pcapng file of a little-endian section.
 func blocks(t *testing.T, data []byte) [][]byte {
 	t.Helper()
 	var all [][]byte

@@ -23,7 +23,7 @@ func (r *ranges) end() {
 	r.buf = nil
 }
 
-// frames adds the kept ones of frames pos..end-1.
+// frames adds the kept frames of pos..end-1.
 func (r *ranges) frames(frames []capture.Frame, drop []uint64, pos, end int) {
 	for lo, hi := capture.NextRun(drop, pos, end); lo < end; lo, hi = capture.NextRun(drop, hi, end) {
 		r.run(frames[lo:hi])
@@ -48,7 +48,7 @@ func (r *ranges) run(frames []capture.Frame) {
 	r.packets += len(frames) - counted
 }
 
-// add adds one range.
+// add adds a range.
 func (r *ranges) add(offset, n uint32) {
 	if offset != r.last {
 		r.flush()

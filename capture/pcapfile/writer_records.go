@@ -7,8 +7,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// RecordWriter is a Writer that may write what another goroutine has encoded. NewWriter makes
-// one.
+// RecordWriter is a Writer that may write what other goroutines have encoded. NewWriter returns a
+// RecordWriter.
 type RecordWriter interface {
 	capture.Writer
 	// Gather puts the records that Write would write for b into r, and reports whether it
@@ -61,7 +61,7 @@ func (r *Records) copy(b *capture.Batch, drop []uint64) {
 	all.end()
 }
 
-// put adds a piece, or a copy to the last one where that takes less time.
+// put adds a piece, or copies it to the end of the last piece where that takes less time.
 func (r *Records) put(p []byte, packets int) {
 	if len(p) >= directSize {
 		r.pieces, r.copies = append(r.pieces, piece{p, packets}), false
@@ -79,8 +79,8 @@ func (r *Records) put(p []byte, packets int) {
 	last.packets += packets
 }
 
-// convert gathers records of pcap as enhanced packet blocks. It returns false if one has no
-// time: it would get the time of a record before it, maybe of another batch.
+// convert gathers records of pcap as enhanced packet blocks. It returns false if a record has no
+// time: it would get the time of the record before, maybe of an earlier batch.
 func (r *Records) convert(b *capture.Batch, drop []uint64, targets []target) bool {
 	const longer = encoding.MinPacketLen + 3 - pcapRecordLen // with padding
 	r.reset()

@@ -45,7 +45,7 @@ func judge(t *testing.T, src capture.Source, drop func(n int) bool) (all []*judg
 	}
 }
 
-// writeAhead writes batches, each gathered before the ones before it have been written, as far
+// writeAhead writes batches, each gathered before the batches before it have been written, as far
 // as the writer allows. It returns how many were.
 func writeAhead(w RecordWriter, all []*judgedBatch, ahead int) (gathered int, err error) {
 	for i := range len(all) + ahead {
@@ -217,7 +217,7 @@ func TestRecordsFull(t *testing.T) {
 	}
 }
 
-// TestRecordsAllocate gathers one batch after another in the same memory, and leaves batches
+// TestRecordsAllocate gathers batches in turn in the same memory, and leaves batches
 // that would need much of it to Write.
 func TestRecordsAllocate(t *testing.T) {
 	all := judge(t, openRecords(t, recordModes[0].inputs), func(n int) bool { return n%3 == 0 })

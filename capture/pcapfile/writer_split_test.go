@@ -117,7 +117,7 @@ func alike(fine func(got, want *capturetest.Packet)) func(got, want []capturetes
 
 func exactly(*capturetest.Packet, *capturetest.Packet) {}
 
-// anyClock accepts another unit of time, as a pcap file has one for all.
+// anyClock accepts any unit of time, as a pcap file has the same unit for all packets.
 func anyClock(got, want *capturetest.Packet) { got.Ticks = want.Ticks }
 
 // TestSplitter begins a file at each packet. Each is as long as was said before, and holds

@@ -18,7 +18,7 @@ type Address struct {
 	name   string // as the user wrote it
 	host   string // and port
 	listen bool
-	format capture.Format // 0 unless the name has one
+	format capture.Format // 0 unless the name has a format
 	micro  bool           // pcap has microseconds
 }
 
@@ -31,7 +31,7 @@ const (
 	listens  = "tcp-listen://"
 )
 
-// loopback is the host of addresses to listen on without one.
+// loopback is the default host of addresses to listen on.
 const loopback = "127.0.0.1"
 
 // IsAddress reports whether a name is an address and not a file's.
@@ -51,10 +51,11 @@ func ParseAddress(name string) (Address, error) {
 		return a, fmt.Errorf("%q: %w: %w", name, ErrAddress, err)
 	}
 	host, port, err := net.SplitHostPort(rest)
+	_, bad := strconv.ParseUint(port, 10, 16)
 	switch {
 	case !IsAddress(name) || err != nil:
 		return a, fmt.Errorf("%q: %w: write it as tcp://HOST:57012 or tcp-listen://:57012", name, ErrAddress)
-	case !isPort(port) || port == "0" && !a.listen:
+	case bad != nil || port == "0" && !a.listen:
 		return a, fmt.Errorf("%q: %w: its port must be a number up to 65535", name, ErrAddress)
 	case host == "" && !a.listen:
 		return a, fmt.Errorf("%q: %w: it names no host", name, ErrAddress)
@@ -102,11 +103,6 @@ func (a *Address) parseQuery(query string) error {
 func Classic(name string) bool {
 	a, err := ParseAddress(name)
 	return err == nil && a.format == capture.FormatPcap
-}
-
-func isPort(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 16)
-	return err == nil
 }
 
 // String returns the address as it was written.

@@ -18,7 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/export"
 )
 
-// TestBegin reads IPFIX from several peers, and ends one that sends something else.
+// TestBegin reads IPFIX from several peers, and ends a peer that sends something else.
 func TestBegin(t *testing.T) {
 	noGoroutines(t)
 	var w warned

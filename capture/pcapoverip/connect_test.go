@@ -162,7 +162,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestRenewed connects while the files of a listener are renewed one after another.
+// TestRenewed connects while the files of a listener are renewed in turn.
 func TestRenewed(t *testing.T) {
 	noGoroutines(t)
 	authority := certstest.New(t)

@@ -144,7 +144,7 @@ func beneath(conn net.Conn) net.Conn {
 	return conn
 }
 
-// remove forgets a peer, and counts data that waited for the only one as lost.
+// remove forgets a peer. Where it is the only peer, it counts the data that waited as lost.
 func (s *Sender) remove(p *peer) {
 	if !s.peers[p] {
 		return

@@ -26,11 +26,11 @@ type ReceiverConfig struct {
 	// TLS is nil for none.
 	TLS *certs.Files
 	// Endless says that streams come again: an address that was connected to is connected
-	// to again, with growing pauses, and one that is listened at stays open. Otherwise a
-	// listener ends when all streams that came have ended, one at least.
+	// to again, with growing pauses, and a listener stays open. Otherwise a listener ends when
+	// all streams that came have ended, and any came.
 	Endless bool
 	// Warn gets errors of streams while others go on: an error that wraps a
-	// *capture.InputError or *capture.ReadError for one that broke off. It may be called on
+	// *capture.InputError or *capture.ReadError for a stream that broke off. It may be called on
 	// any goroutine.
 	Warn func(error)
 	// Begin makes the source of a peer's stream, once it has connected. Nil means captures.
@@ -52,7 +52,7 @@ func (c ReceiverConfig) beginCapture(r io.Reader, name string, _ netip.AddrPort)
 var errTooMany = errors.New("refused")
 
 // maxStreams is how many streams with a header a listener reads at a time. It refuses further
-// ones. maxSilent is how many streams without a header may be connected. Beyond it the listener
+// streams. maxSilent is how many streams without a header may be connected. Beyond it the listener
 // ends the oldest stream of the peer that has most of them, so that silence keeps nobody out.
 const (
 	maxStreams = 64
@@ -66,7 +66,7 @@ const headerTime = 10 * time.Second
 // ReceiverStats counts the peers of a Receiver.
 type ReceiverStats struct {
 	Peers        uint64 `json:"peers"`         // connections so far
-	Connected    int    `json:"connected"`     // of them, the current ones
+	Connected    int    `json:"connected"`     // current connections
 	PeersDropped uint64 `json:"dropped_peers"` // peers that were refused, sent no capture, or broke off
 	Full         string `json:"-"`             // why no further peer can be taken now, or ""
 }
@@ -123,7 +123,11 @@ func (r *Receiver) Start(to *pcapfile.Arrivals, input int) {
 	case r.listener != nil:
 		go r.accept(to.Expect(r.Close))
 	default:
-		go r.connect(to.Expect(r.Close))
+		done := to.Expect(r.Close)
+		go func() {
+			defer done()
+			redial(r.ctx, r.addr, r.cfg.TLS, r.cfg.Warn, r.follow)
+		}()
 	}
 }
 
@@ -175,44 +179,6 @@ func (r *Receiver) passOn(_ *stream, err error) error {
 	return err
 }
 
-// The pauses between attempts to connect.
-const (
-	firstPause = 500 * time.Millisecond
-	lastPause  = 30 * time.Second
-)
-
-// pause waits before the next attempt, and returns the pause after that.
-func pause(ctx context.Context, d time.Duration) time.Duration {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return min(2*d, lastPause)
-}
-
-// connect connects again and again. A warning comes when that begins to fail, or to bring
-// no capture.
-func (r *Receiver) connect(done func()) {
-	defer done()
-	wait, failing := firstPause, false
-	for r.ctx.Err() == nil {
-		conn, err := dial(r.ctx, r.addr, r.cfg.TLS)
-		sound := false
-		switch {
-		case err == nil:
-			sound = r.follow(conn, failing)
-		case !failing && r.ctx.Err() == nil:
-			r.cfg.Warn(err)
-		}
-		if failing = !sound; sound {
-			wait = firstPause
-		}
-		wait = pause(r.ctx, wait)
-	}
-}
-
 // follow adds the stream of a connection, and waits for its end. It reports whether it was a
 // capture. The end of a stream that was none is reported only once.
 func (r *Receiver) follow(conn net.Conn, said bool) (sound bool) {
@@ -259,7 +225,7 @@ func (r *Receiver) accept(done func()) {
 // though somebody may have connected.
 const lastWait = 25 * time.Millisecond
 
-// endIfLast ends the receiver if no stream has come since the last one ended. quiet says that
+// endIfLast ends the receiver if no stream has come since the last stream ended. quiet says that
 // none has come in a lastWait. It reports whether that is so now.
 func (r *Receiver) endIfLast(quiet bool) bool {
 	r.mu.Lock()
@@ -317,7 +283,7 @@ func (r *Receiver) place(peer net.Addr) (string, bool) {
 	return name, true
 }
 
-// left reports a stream that broke off. It ends the receiver after the last one.
+// left reports a stream that broke off. It ends the receiver after the last stream.
 func (r *Receiver) left(s *stream, place string, err error) error {
 	if errors.Is(err, capture.ErrEmpty) { // who sends nothing only looked
 		err = nil
@@ -332,7 +298,7 @@ func (r *Receiver) left(s *stream, place string, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.places, place)
-	r.silent = slices.DeleteFunc(r.silent, func(one *stream) bool { return one == s })
+	r.silent = slices.DeleteFunc(r.silent, func(other *stream) bool { return other == s })
 	if s.src != nil {
 		r.began++
 	}

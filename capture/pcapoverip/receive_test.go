@@ -30,7 +30,7 @@ func TestReceiveSeveral(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// One that was accepted after another had ended would have its capture point.
+	// A peer that was accepted after a peer had ended would have that peer's capture point.
 	wait.Until(t, "peers", func() bool { return r.Stats().Peers == 4 })
 	for _, conn := range conns {
 		go func() {
@@ -75,7 +75,7 @@ func TestReceiveLast(t *testing.T) {
 	}
 }
 
-// TestReceiveBad ends bad streams with one line each, and reads the others.
+// TestReceiveBad ends bad streams with a line each, and reads the others.
 func TestReceiveBad(t *testing.T) {
 	sound := encoded(t, 10)
 	for _, c := range []struct {
@@ -176,7 +176,7 @@ func TestReceiveSilent(t *testing.T) {
 		t.Errorf("%d lines", lines)
 	}
 	all := reading(a)
-	for range 2 { // the second one has room too
+	for range 2 { // the second peer has room too
 		conn := connect(t, r.listener.Addr())
 		conns = append(conns, conn)
 		if _, err := conn.Write(encoded(t, 10)); err != nil {
@@ -206,7 +206,7 @@ func TestReceiveRefuses(t *testing.T) {
 	for i := range maxStreams + 1 {
 		conn := connect(t, r.listener.Addr())
 		conns = append(conns, conn)
-		_, _ = conn.Write(encoded(t, 1)) // the last one may be refused meanwhile
+		_, _ = conn.Write(encoded(t, 1)) // the last peer may be refused meanwhile
 		wait.Until(t, "its packet", func() bool { return all.n.Load() == int64(min(i+1, maxStreams)) })
 	}
 	w.await(t, "refused: 64 streams are read already")

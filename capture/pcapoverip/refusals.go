@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// sayEvery is how often refusals are warned about: the first at once, then their number.
+// sayEvery is the least time between warnings of refusals.
 const sayEvery = time.Minute
 
-// refusals are the refused connections of one listener, which may be many.
+// refusals are the refused connections of a listener, which may be many.
 type refusals struct {
 	next  time.Time
 	quiet int // since the last warning
 }
 
-// say calls warn with how many refusals there were in silence, unless one was warned about
-// lately.
+// say calls warn with the number of refusals since the last warning, unless that was less than
+// sayEvery ago.
 func (r *refusals) say(now time.Time, warn func(more int)) {
 	if now.Before(r.next) {
 		r.quiet++
@@ -47,12 +47,12 @@ func (r *Receiver) listens(s *stream) (excess *stream) {
 	defer r.mu.Unlock()
 	if len(r.silent) >= maxSilent {
 		of := map[string]int{}
-		for _, one := range r.silent {
-			of[one.host]++
+		for _, other := range r.silent {
+			of[other.host]++
 		}
-		for _, one := range r.silent { // the oldest first
-			if excess == nil || of[one.host] > of[excess.host] {
-				excess = one
+		for _, other := range r.silent { // the oldest first
+			if excess == nil || of[other.host] > of[excess.host] {
+				excess = other
 			}
 		}
 	}
@@ -68,6 +68,6 @@ func (r *Receiver) speaks(s *stream) error {
 	if len(r.places)-len(r.silent) >= maxStreams {
 		return fmt.Errorf("%s: %w: %d streams are read already", s.name, errTooMany, maxStreams)
 	}
-	r.silent = slices.DeleteFunc(r.silent, func(one *stream) bool { return one == s })
+	r.silent = slices.DeleteFunc(r.silent, func(other *stream) bool { return other == s })
 	return nil
 }

@@ -50,13 +50,13 @@ type SenderStats struct {
 }
 
 // Sender sends packets to peers as one pcapng section. A peer gets the section header at once,
-// so that it knows a sensor from a stranger before there is a packet. One that connects late
+// so that it knows a sensor from a stranger before there is a packet. A peer that connects late
 // gets the descriptions of all interfaces, too, then the next packets.
 //
 // With format=pcap in its address it sends a classic pcap file, to readers that know no pcapng.
 // Times are in microseconds, as some of these readers know no nanoseconds (format=nsecpcap). The
 // header has the link type of the first packet, so peers get nothing before that packet. A
-// packet of another link type is an error of Write that wraps capture.ErrNotSupported, and ends
+// packet of a different link type is an error of Write that wraps capture.ErrNotSupported, and ends
 // the stream. Warn gets one error for the loss of comments and of interfaces' names and numbers.
 //
 // Its Write, Flush and Close are for one goroutine.
@@ -77,7 +77,7 @@ type Sender struct {
 	head    []byte // the first bytes for a peer
 	stats   SenderStats
 	seen    uint64 // packets of the writer that were handed out
-	failed  error  // of the one peer, where it does not come again
+	failed  error  // of the peer that was connected to and does not come again
 	closing bool
 }
 
@@ -115,7 +115,7 @@ func (s *Sender) open(ctx context.Context) error {
 			return s.awaitPeer(ctx)
 		}
 	case s.cfg.Live:
-		s.running.Go(s.connect)
+		s.running.Go(func() { redial(s.ctx, s.addr, s.cfg.TLS, s.cfg.Warn, s.follow) })
 	default:
 		conn, err := dial(ctx, s.addr, s.cfg.TLS)
 		if err != nil {
@@ -303,26 +303,13 @@ func (s *Sender) welcome(conn net.Conn, complete func(context.Context, net.Conn)
 	}
 }
 
-// connect connects again and again. A warning comes when that begins to fail.
-func (s *Sender) connect() {
-	wait, failing := firstPause, false
-	for s.ctx.Err() == nil {
-		conn, err := dial(s.ctx, s.addr, s.cfg.TLS)
-		if err != nil {
-			if !failing && s.ctx.Err() == nil {
-				s.cfg.Warn(err)
-			}
-			failing = true
-			wait = pause(s.ctx, wait)
-			continue
-		}
-		wait, failing = firstPause, false
-		p := s.join(conn, s.addr.name)
-		if p == nil {
-			_ = conn.Close() // the sender ends
-			return
-		}
-		<-p.done
-		pause(s.ctx, firstPause)
+// follow makes a connection a peer, and waits until the peer has left.
+func (s *Sender) follow(conn net.Conn, _ bool) bool {
+	p := s.join(conn, s.addr.name)
+	if p == nil {
+		_ = conn.Close() // the sender ends
+		return false
 	}
+	<-p.done
+	return true
 }

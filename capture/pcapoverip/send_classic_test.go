@@ -107,7 +107,7 @@ func TestSendClassic(t *testing.T) {
 	}
 }
 
-// TestSendClassicEmpty ends without a packet: no peer gets bytes of another format.
+// TestSendClassicEmpty ends without a packet: no peer gets bytes of pcapng.
 func TestSendClassicEmpty(t *testing.T) {
 	var w warned
 	s := classic(t, &w)
@@ -148,7 +148,7 @@ func TestSendClassicLinks(t *testing.T) {
 	}
 }
 
-// packetLines counts the lines of packets, without those of their bytes.
+// packetLines counts the lines of packets, without the lines of their bytes.
 func packetLines(out []byte) (n int) {
 	for line := range bytes.Lines(out) {
 		if line[0] != '\t' {

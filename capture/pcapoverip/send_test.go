@@ -246,7 +246,7 @@ func TestSendWaits(t *testing.T) {
 	}
 }
 
-// TestSendGone fails when the one peer leaves, and no other can come.
+// TestSendGone fails when the only peer leaves, and no other can come.
 func TestSendGone(t *testing.T) {
 	noGoroutines(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -52,7 +52,7 @@ func TestReceiveSilentTLS(t *testing.T) {
 }
 
 // TestReceiveNoHeader cuts off peers that send no whole header in time: of nothing, of a
-// capture, of TLS. They count as dropped, and one that has sent a header may be silent.
+// capture, of TLS. They count as dropped, and a peer that has sent a header may be silent.
 func TestReceiveNoHeader(t *testing.T) {
 	cert, key, authority := pemFiles(t)
 	both, err := certs.Load(cert, key, authority)

@@ -26,7 +26,7 @@ type stream struct {
 	begin  begin
 	sound  func(*stream) error // called once the header has come; may be nil
 	within time.Duration       // of the begin, in which the header is to come; 0 for any time
-	host   string              // of the peer, if it is one of several
+	host   string              // of the peer, if several may connect
 	ended  func(s *stream, err error) error
 	once   sync.Once // for ended
 	result error     // of it

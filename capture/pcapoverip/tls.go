@@ -43,6 +43,40 @@ func dial(ctx context.Context, a Address, t *certs.Files) (net.Conn, error) {
 	return conn, nil
 }
 
+// The pauses between attempts to connect.
+const (
+	firstPause = 500 * time.Millisecond
+	lastPause  = 30 * time.Second
+)
+
+// pause waits before the next attempt, and returns the pause after that.
+func pause(ctx context.Context, d time.Duration) time.Duration {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return min(2*d, lastPause)
+}
+
+// redial connects again and again until ctx is done, and passes each connection to use, which reports
+// whether it was of use. A warning comes when that begins to fail; use gets whether it has.
+func redial(ctx context.Context, a Address, t *certs.Files, warn func(error), use func(conn net.Conn, failing bool) bool) {
+	wait, failing := firstPause, false
+	for ctx.Err() == nil {
+		conn, err := dial(ctx, a, t)
+		useful := err == nil && use(conn, failing)
+		if err != nil && !failing && ctx.Err() == nil {
+			warn(err)
+		}
+		if failing = !useful; useful {
+			wait = firstPause
+		}
+		wait = pause(ctx, wait)
+	}
+}
+
 // handshake completes a TLS handshake, or closes the connection.
 func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 
-// counting is the work on one batch: what it takes most time for goes into Prepare.
+// counting is the work on a batch: what it takes most time for goes into Prepare.
 type counting struct {
 	octets int  // of the batch
 	all    *int // of all batches
@@ -26,7 +26,7 @@ func (c *counting) Prepare(b *capture.Batch) {
 }
 
 func (c *counting) Judge(*capture.Batch) error {
-	*c.all += c.octets // one batch after another, so without a lock
+	*c.all += c.octets // batch after batch, so without a lock
 	return nil
 }
 

@@ -16,7 +16,7 @@ type arriving struct {
 	numbered
 	behind   atomic.Bool
 	underWay atomic.Int32    // batches read, and not yet written
-	most     atomic.Int32    // of them, when another one is read
+	most     atomic.Int32    // of them, when a further batch is read
 	read     []chan struct{} // closed when the batch of the number has been read
 }
 
@@ -64,7 +64,7 @@ func (f *follower) Prepare(b *capture.Batch) {
 }
 
 func (f *follower) Judge(b *capture.Batch) error {
-	if b.Frames[0].CapLen == 0 { // later ones may hold all slots
+	if b.Frames[0].CapLen == 0 { // later batches may hold all slots
 		f.wait("judge", b)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// orderedStage is work on one batch after another, in the order of the stream. The worker
+// orderedStage is work on batch after batch, in the order of the stream. The worker
 // that delivers the next batch does it, and goes on with the ready batches after it.
 type orderedStage struct {
 	ready []*slot // by their number modulo len(ready)
@@ -85,7 +85,7 @@ func (p *Pipeline) writeReady(own *slot) (free bool) {
 			p.mu.Lock()
 			p.write.busy = false
 			if err != nil && !p.unwritable {
-				// Later batches may have been the last ones, or damaged.
+				// A later batch may have been the last, or damaged.
 				p.stop(err)
 				p.unwritable, p.err = true, err
 			}
@@ -99,10 +99,10 @@ func (p *Pipeline) writeReady(own *slot) (free bool) {
 	}
 }
 
-// sequencer gives one worker after another the turn to read a batch.
+// sequencer gives worker after worker the turn to read a batch.
 type sequencer struct {
 	spins   bool         // waitFor spins: each worker has a processor
-	skip    atomic.Int32 // how many awaits do not
+	skip    atomic.Int32 // how many calls of waitFor do not
 	mu      sync.Mutex
 	changed *sync.Cond
 	next    atomic.Int64 // the number of the batch that is next; written under mu
@@ -112,12 +112,12 @@ type sequencer struct {
 
 const (
 	// spinTime is how long waitFor spins. Most turns are over by then. A worker that sleeps
-	// instead is woken late, and mostly on the processor of another one, whose caches do
+	// instead is woken late, and mostly on the processor of another worker, whose caches do
 	// not have its chunk: that takes longer than the work on a batch.
 	spinTime = 50 * time.Microsecond
-	// vainSkips is how many awaits sleep at once after one that spun without success. The
-	// worker that it waited for had no processor, as on a busy machine. To spin again would
-	// keep one from it.
+	// vainSkips is how many calls of waitFor sleep at once after a call that spun without success.
+	// The worker with the turn had no processor, as on a busy machine. To spin again would keep the
+	// processor from it.
 	vainSkips = 8
 )
 
@@ -135,8 +135,8 @@ func (q *sequencer) waitFor(number int) bool {
 	return !q.ended
 }
 
-// spin waits until a batch is next, but not for long. It returns how many awaits are not to
-// spin.
+// spin waits until a batch is next, but not for long. It returns the number of following waits that
+// sleep at once.
 func (q *sequencer) spin(number int64) (skip int32) {
 	const loads = 64 // between two looks at the clock
 	for begin := time.Now(); time.Since(begin) < spinTime; {
@@ -164,7 +164,7 @@ func (q *sequencer) take(kept bool) (number int, ok bool) {
 	return int(q.next.Load()), !q.ended
 }
 
-// pass passes the turn on, or ends all turns if it was the last one.
+// pass passes the turn on, or ends all turns if it was the last.
 func (q *sequencer) pass(last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Task is the work on one batch at a time. None of its methods may keep the batch.
+// Task is the work on a batch at a time. None of its methods may keep the batch.
 type Task interface {
-	// Prepare does work that needs no other batch. Other tasks prepare, judge or write theirs
+	// Prepare does work that needs no other batch. Other tasks prepare, judge or write their batches
 	// meanwhile.
 	Prepare(b *capture.Batch)
-	// Judge does work that depends on the batches before. Calls to all tasks are for one batch
-	// after another, in the order of the stream, though not always on the same goroutine.
+	// Judge does work that depends on the batches before. Calls to all tasks come in the order of the
+	// stream, though not always on the same goroutine.
 	Judge(b *capture.Batch) error
 	// Write passes on the result of a batch that was judged. Calls come in the same
 	// order, while later batches are judged.
@@ -29,15 +29,14 @@ type Task interface {
 // Admitter is a Task that sees each batch before it is prepared.
 type Admitter interface {
 	Task
-	// Admit is called when a batch has been read, for one batch after another, in the
-	// order of the stream.
+	// Admit is called when a batch has been read, in the order of the stream.
 	Admit(b *capture.Batch)
 }
 
 // Finisher is a Task that keeps something back from batch to batch.
 type Finisher interface {
 	Task
-	// Finish passes on the rest. It is called on one of the tasks, after the last Write,
+	// Finish passes on the rest. It is called on any one of the tasks, after the last Write,
 	// however the stream ended, unless a Write failed.
 	Finish() error
 }
@@ -62,7 +61,7 @@ func (f InOrder) Judge(b *capture.Batch) error { return f(b) }
 // Write does nothing.
 func (InOrder) Write(*capture.Batch) error { return nil }
 
-// slot is the memory for one batch and the work on it.
+// slot is the memory for a batch and the work on it.
 type slot struct {
 	batch  capture.Batch
 	task   Task
@@ -74,8 +73,8 @@ type slot struct {
 // batch, in parallel with others if the source is a capture.Preloader. After the batch
 // before, it finds the records in them. It prepares the batch, and delivers it to the first
 // of two ordered stages. The worker that delivers the next batch of a stage runs the stage.
-// So a batch mostly stays in the caches of one core. After its write it is given back to a
-// capture.Lender. While a capture.LiveSource is not behind, one worker does all.
+// So a batch mostly stays in the caches of a core. After its write it is given back to a
+// capture.Lender. While a capture.LiveSource is not behind, a single worker does all.
 type Pipeline struct {
 	src       capture.Source
 	preloader capture.Preloader  // src, or nil
@@ -116,31 +115,31 @@ func New(src capture.Source) *Pipeline {
 }
 
 // Run takes every batch through tasks, with at least one worker. It calls task for each
-// batch that may be in flight: once for one worker, else twice more than there are
+// batch that may be in flight: once for one worker, else two times more than there are
 // workers. Run can be called once.
 //
-// It returns nil at the clean end of the stream, or if io.EOF is the cause of the end of ctx, else the first error: of ctx, of the source,
-// of Judge or of Write, joined with the error of Finish. After it no task judges or writes
-// anything, unless an Abandoner was left behind. Judged batches have been written and
+// It returns nil at the clean end of the stream, or if io.EOF is the cause of the end of ctx, else the
+// first error: of ctx, of the source, of Judge or of Write, joined with the error of Finish. After it
+// no task judges or writes anything, unless an Abandoner was left behind. Judged batches have been written and
 // finished, unless Write failed or was left behind. An error of the source that does not name
 // its input begins with "read".
 func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
 	slots := 1
 	if workers > 1 {
-		// No worker waits while one batch waits for its turn, and another is written.
+		// No worker waits while a batch waits for its turn and a second batch is written.
 		slots = workers + 2
 	}
 	p.ctx = ctx
 	p.reading.spins = workers > 1 && workers <= runtime.GOMAXPROCS(0)
 	p.free = make(chan *slot, slots)
 	p.judge.ready, p.write.ready = make([]*slot, slots), make([]*slot, slots)
-	var one Task
+	var last Task
 	for range slots {
-		one = task()
-		p.free <- &slot{task: one}
+		last = task()
+		p.free <- &slot{task: last}
 	}
-	abandoner, _ := one.(Abandoner)
+	abandoner, _ := last.(Abandoner)
 	if abandoner != nil {
 		p.live = nil // the batches after a Write that hangs are read
 	}
@@ -165,7 +164,7 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 		go p.abandon(abandoner.GiveUp(), left)
 	}
 	err := p.wait()
-	if f, ok := one.(Finisher); ok && !p.unwritable {
+	if f, ok := last.(Finisher); ok && !p.unwritable {
 		if failed := f.Finish(); failed != nil {
 			err = errors.Join(err, failed)
 		}
@@ -227,7 +226,7 @@ func (p *Pipeline) wait() error {
 	return err
 }
 
-// stop ends judging; err is the reason unless there is one already. The caller holds p.mu.
+// stop ends judging; err is the reason unless judging has ended already. The caller holds p.mu.
 func (p *Pipeline) stop(err error) {
 	if !p.stopped {
 		p.stopped, p.err = true, err
@@ -293,7 +292,7 @@ func (p *Pipeline) read(s *slot) {
 }
 
 // keepsTurn reports whether the worker that has read a batch keeps its turn until it has
-// delivered it: few packets wait to be read. To wake another worker, and to fill its caches,
+// delivered it: few packets wait to be read. To wake a second worker, and to fill its caches,
 // would take longer than most such batches.
 func (p *Pipeline) keepsTurn(s *slot) bool {
 	return p.live != nil && s.err == nil && !p.live.Behind()

@@ -26,7 +26,7 @@ type numbered struct {
 	n    int
 	err  error
 	next int
-	hang <-chan struct{} // what the batch after the last one waits for, if not nil
+	hang <-chan struct{} // what the batch after the last waits for, if not nil
 
 	reading, closed atomic.Bool
 }
@@ -62,7 +62,7 @@ type recorder struct {
 	written  *record
 }
 
-// record is what all tasks did in one stage. Only one of them at a time may be there.
+// record is what all tasks did in a stage. Only one task at a time may be there.
 type record struct {
 	stage string
 	alone atomic.Int32
@@ -148,7 +148,7 @@ func TestRun(t *testing.T) {
 				}
 				most := c.judged
 				if c.ahead && workers > 1 {
-					most += workers + 1 // two more in flight than workers, less the one that fails
+					most += workers + 1 // two more in flight than workers, less the batch that fails
 				}
 				if n := len(judged.done); n < c.judged || n > most || !slices.IsSorted(judged.done) {
 					t.Errorf("judged %v", judged.done)

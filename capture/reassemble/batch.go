@@ -9,7 +9,7 @@ import (
 
 // Pass takes the next batch of the stream, and replaces its content by the packets that wait no
 // longer. all says that none is to wait any more. A batch without fragments of tunnels stays as
-// it is, unless packets wait. Records of the others move to new memory, which the batch owns.
+// it is, unless packets wait. Records of any other batch move to new memory, which the batch owns.
 func (j *Joiner) Pass(b *capture.Batch, all bool) {
 	j.in = b
 	j.found = headers.AppendFragments(j.found[:0], b)
@@ -66,7 +66,7 @@ func (j *Joiner) at(number uint64) (b *capture.Batch, i int) {
 }
 
 // settled returns the number of the first packet that has to wait: the first fragment of a
-// datagram that is not whole, or of one that is, with such a fragment in between.
+// datagram that is not whole, or of a whole datagram with such a fragment between its own.
 func (j *Joiner) settled() uint64 {
 	to := j.number + uint64(len(j.waiting.Frames)+len(j.in.Frames))
 	for e := j.order.Front(); e != nil; e = e.Next() {
@@ -89,7 +89,7 @@ const (
 	absorbed = -1
 )
 
-// deliver puts the packets before one into the batch, and has the others wait.
+// deliver puts the packets before number to into the batch, and has the others wait.
 func (j *Joiner) deliver(to uint64) {
 	j.setFates()
 	out, next := &j.out, &j.next
@@ -132,8 +132,7 @@ func (j *Joiner) deliver(to uint64) {
 
 // setFates says what becomes of each packet.
 func (j *Joiner) setFates() {
-	j.fates = capture.Resize(j.fates, len(j.waiting.Frames)+len(j.in.Frames))
-	clear(j.fates)
+	j.fates = capture.Zeroed(j.fates, len(j.waiting.Frames)+len(j.in.Frames))
 	for k, d := range j.done {
 		for i := range d.pieces {
 			j.fates[d.pieces[i].number-j.number] = absorbed

@@ -25,7 +25,7 @@ const (
 	mostDatagrams = 1024
 	// mostPieces bounds the fragments of a datagram. 65,535 bytes over an MTU of 1,280 are 53.
 	mostPieces = 64
-	// mostCopies is how many copies of one datagram may be interleaved.
+	// mostCopies is how many copies of a datagram may be interleaved.
 	mostCopies = 8
 )
 
@@ -33,8 +33,9 @@ const (
 type Stats struct {
 	Datagrams uint64 `json:"reassembled"`      // that were put together
 	Joined    uint64 `json:"fragments_joined"` // fragments of these
-	// Left counts fragments of tunnels that stay as they came: others are missing or contradict
-	// them. Early counts those of them whose datagram waited no longer for want of memory.
+	// Left counts fragments of tunnels that stay as they came, since fragments of their datagram are
+	// missing or contradict each other. Early counts fragments of Left whose datagram waited no longer
+	// for want of memory.
 	Left  uint64 `json:"fragments"`
 	Early uint64 `json:"fragments_early"`
 }
@@ -43,7 +44,7 @@ type Stats struct {
 // protocol, or by the UDP port in the first fragment. Other fragments stay as they are, and so
 // do fragments whose IPv4 checksum is wrong, and not 0: a receiver drops them.
 //
-// Packets behind a fragment wait until its datagram is whole or given up, so all others stay
+// Packets behind a fragment wait until its datagram is whole or given up, so packets stay
 // in their order. What is put together depends only on the packets, not on how the stream is
 // cut into batches. A Joiner keeps at most a batch and mostBytes. It is for one goroutine at a
 // time.
@@ -68,7 +69,7 @@ type Joiner struct {
 	header        [1]headers.Header
 }
 
-// New returns a Joiner. tunnels are the UDP ports of tunnels; nil are the usual ones.
+// New returns a Joiner. tunnels are the UDP ports of tunnels; nil stands for the usual ports.
 func New(tunnels *headers.Tunnels) *Joiner {
 	return &Joiner{
 		byKey: map[key]*datagram{}, order: list.New(), wait: timeout, tunnels: tunnels,
@@ -76,7 +77,8 @@ func New(tunnels *headers.Tunnels) *Joiner {
 	}
 }
 
-// key identifies the fragments of a datagram. Their frames have one link type, and records of one kind.
+// key identifies the fragments of a datagram. Their frames have the same link type, and records of
+// the same kind.
 type key struct {
 	fragments.Key
 	link capture.LinkType
@@ -106,12 +108,12 @@ const (
 type datagram struct {
 	key    key
 	state  state
-	tunnel bool   // it is known to be one
+	tunnel bool   // it is known to carry a tunnel
 	begun  int64  // by Joiner.latest
 	pos    uint64 // by Joiner.pos
 	place  *list.Element
 	first  uint64  // the number of its first packet
-	last   uint64  // of the last one so far
+	last   uint64  // of its last packet so far
 	pieces []piece // in the order of the datagram
 	have   int     // bytes of pieces
 	size   int     // of the whole, 0 if not known
@@ -212,7 +214,7 @@ func (j *Joiner) ordinary(k key) {
 	}
 }
 
-// contradict refuses all fragments of a key, which d is of, and one more.
+// contradict refuses all fragments that have the key of d, and the fragment at hand.
 func (j *Joiner) contradict(d *datagram) {
 	j.left(d, 1)
 	for d = j.byKey[d.key]; d != nil; d = d.copy {
@@ -221,8 +223,8 @@ func (j *Joiner) contradict(d *datagram) {
 	}
 }
 
-// fit reports whether a piece fits those of a datagram; more says that others follow it. If it
-// does not, equal says whether it has the same bytes as those in its place, so that it may
+// fit reports whether a piece fits the pieces of a datagram; more says that others follow it. If it
+// does not, equal says whether the pieces in its place have the same bytes, so that it may
 // belong to a copy.
 func (j *Joiner) fit(d *datagram, p *piece, more bool) (fits, equal bool) {
 	last := 0

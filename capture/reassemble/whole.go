@@ -11,9 +11,9 @@ import (
 )
 
 // The record of a whole datagram begins with a list of its fragments: their number, the offset of
-// its own record, and an entry for each, with offsets from the start of the list. Then come
-// their records in the order of the stream, and its own one, as a writer expects it. So the list
-// moves with the record.
+// the datagram's own record, and an entry for each, with offsets from the start of the list. Then come
+// the records of the fragments in the order of the stream, and the datagram's own record, as a writer
+// expects it. So the list moves with the record.
 const (
 	listHead  = 8
 	listEntry = 32
@@ -76,8 +76,8 @@ func (d *datagram) has(number uint64) bool {
 	return false
 }
 
-// appendRecord appends the record of a datagram: that of its last fragment, with the link header of
-// the first one and all of the payload. If a fragment was truncated, so is the datagram.
+// appendRecord appends the record of a datagram: the record of its last fragment, with the link header
+// of the first fragment and all of the payload. If a fragment was truncated, so is the datagram.
 func (j *Joiner) appendRecord(to *capture.Batch, d *datagram) capture.Frame {
 	b, i := j.at(d.last)
 	f := b.Frames[i]
@@ -119,7 +119,7 @@ func (j *Joiner) appendRecord(to *capture.Batch, d *datagram) capture.Frame {
 	return f
 }
 
-// setLengths sets the lengths of a record of pcap, which was that of f, in the order that the file has.
+// setLengths sets the lengths of a record of pcap, which were the lengths of f, in the file's order.
 func setLengths(record []byte, f *capture.Frame, n, wire uint32, big bool) {
 	if encoding.Uint32(record[8:], big) != f.CapLen || encoding.Uint32(record[12:], big) != f.WireLen {
 		n, wire = wire, n
@@ -192,7 +192,7 @@ func (s *Splitter) Split(b *capture.Batch, drop []uint64, whole bool) (*capture.
 		for ; block < len(out.Blocks) && int(b.Blocks[block].Before) <= i; block++ {
 			out.Blocks[block].Before = uint32(len(out.Frames))
 		}
-		dropped := drop != nil && drop[i/64]>>(i%64)&1 != 0
+		dropped := capture.IsSet(drop, i)
 		f := b.Frames[i]
 		parts := Parts(b, i)
 		if parts == nil || whole && !dropped {
@@ -204,11 +204,12 @@ func (s *Splitter) Split(b *capture.Batch, drop []uint64, whole bool) (*capture.
 			parts = []capture.Frame{f}
 		}
 		for _, part := range parts {
-			if n := len(out.Frames); n%64 == 0 {
+			n := len(out.Frames)
+			if n%64 == 0 {
 				s.drop = append(s.drop, 0)
 			}
-			if n := len(out.Frames); dropped {
-				s.drop[n/64] |= 1 << (n % 64)
+			if dropped {
+				capture.SetBit(s.drop, n)
 			}
 			out.Frames = append(out.Frames, part)
 			out.Comments.Append(b.Comments.Of(i))

@@ -4,7 +4,12 @@
 // (NetFlow, IPFIX, sFlow, or lines of text).
 //
 // A [Reader] reads batches of records. A Judge of package match finds the copies among them:
-// records of a flow that another [Point] reported before.
+// records of a flow that another [Point] reported before. The example of package match uses both.
+//
+//	question                                        folder
+//	messages of exporters; their records            export
+//	which records are copies; merging them          match
+//	messages without copies, for a collector        relay
 package records
 
 import (
@@ -164,7 +169,7 @@ type Reader interface {
 	Counts() Counts
 }
 
-// Counts are the counts of a reader. Those of messages have the names that "flowdedup flows --json"
+// Counts are the counts of a reader. Counts of messages have the names that "flowdedup flows --json"
 // gives them.
 type Counts struct {
 	Messages  uint64 `json:"messages"`  // lines of text among them

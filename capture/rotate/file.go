@@ -19,7 +19,7 @@ import "github.com/flowdedup/flowdedup/capture/pcapfile"
 // interval, go to the file being written.
 //
 // A false time does not end a file. An interval is an outlier if it begins more than a minute
-// before the one being written, or more than a year after it. If Tick gives the wall clock, the
+// before the interval being written, or more than a year after it. If Tick gives the wall clock, the
 // bound is a minute instead of a year, after both the interval and the clock. An interval
 // longer than the minute or the year takes its place. Packets of an outlier go to the file
 // being written, until a calendar.Clock accepts their time. Then a new file begins, and
@@ -35,7 +35,7 @@ import "github.com/flowdedup/flowdedup/capture/pcapfile"
 // Such files are removed in the order of these times, or in which they were written last if the
 // template does not say the day.
 //
-// A file is completed while the next one is written, so a slow disk does not delay Write.
+// A file is completed while the next file is written, so a slow disk does not delay Write.
 // Before a third file, Write waits for it.
 //
 // An error ends the file being written, even an error of the file before. Its packets stay

@@ -20,7 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// TestHoldsAll compares the packets of all files with those of one file that
+// TestHoldsAll compares the packets of all files with the packets of a file that
 // is not rotated, byte for byte.
 func TestHoldsAll(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
@@ -45,7 +45,7 @@ func TestHoldsAll(t *testing.T) {
 	}
 }
 
-// TestOfOne has one packet or block a file.
+// TestOfOne has a single packet or block in each file.
 func TestOfOne(t *testing.T) {
 	for _, name := range []string{"big-endian pcapng", "merged pcapng", "merged pcap"} {
 		src, merged := inputs[name](t, 2048)
@@ -146,7 +146,7 @@ func rotateShared(t *testing.T, name string, merged bool) {
 	}, opt, records(t, whole))
 }
 
-// BenchmarkFile writes small packets to one file without end, and to files of 8 MiB.
+// BenchmarkFile writes small packets to a file without end, and to files of 8 MiB.
 func BenchmarkFile(b *testing.B) {
 	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
 	for _, size := range []int64{1 << 40, 8 << 20} {

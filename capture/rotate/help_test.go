@@ -112,7 +112,7 @@ var patterns = []struct {
 	{"random", func(r *rand.Rand, _ int) bool { return r.IntN(4) == 0 }},
 }
 
-// one writes what drop leaves of src to one file that is not rotated.
+// one writes what drop leaves of src to a file that is not rotated.
 func one(t *testing.T, src capture.Source, merged bool, drop func() bool) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -27,7 +27,7 @@ const maxJump = 365 * 24 * time.Hour
 // intervals knows the interval being written. Its clock observes the starts of intervals, so
 // it does not depend on packets that are dropped.
 type intervals struct {
-	every      time.Duration // 0: there is only one
+	every      time.Duration // the length of intervals; 0 for a single interval without end
 	start, end int64         // end is NoTime until the first packet that has a time
 	clock      calendar.Clock
 }
@@ -44,13 +44,13 @@ func (s *intervals) contains(t int64) bool {
 	return calendar.HasTime(t) && (s.every == 0 || t >= s.start && t < s.end)
 }
 
-// moveTo makes the interval that begins at start the present one.
+// moveTo makes the interval that begins at start the present interval.
 func (s *intervals) moveTo(start int64) {
 	s.start, s.end = start, calendar.Shift(start, int64(s.every))
 }
 
-// ends reports whether a packet of time t ends the interval. If so, the interval of t
-// becomes the present one: a later one, or an earlier one if the clock was set back.
+// ends reports whether a packet of time t ends the interval. If so, the interval of t becomes the
+// present interval: it is later, or earlier if the clock was set back.
 func (s *intervals) ends(t int64) bool {
 	if s.every == 0 || !calendar.HasTime(t) {
 		return false
@@ -70,7 +70,7 @@ func (s *intervals) ends(t int64) bool {
 	return false
 }
 
-// tick reports whether the interval is over by the wall clock, and moves to the next one. A
+// tick reports whether the interval is over by the wall clock, and moves to the next interval. A
 // wall clock that is far from the times of packets does not count.
 func (s *intervals) tick(now int64) bool {
 	s.clock.Wall(now)

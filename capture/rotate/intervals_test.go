@@ -94,7 +94,7 @@ const (
 	years   = 10 * 365 * 24 * 3600
 )
 
-// seconds returns n times from one on, a second apart.
+// seconds returns n times from a first time on, a second apart.
 func seconds(from int64, n int) (all []int64) {
 	for i := range int64(n) {
 		all = append(all, from+i)

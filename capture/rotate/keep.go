@@ -26,16 +26,13 @@ func Overlap(a, b string, every time.Duration) bool {
 func Fits(output, file string, every time.Duration) bool {
 	n := newNames(output, every)
 	pattern := n.pattern()
-	for _, path := range []string{file, outfile.FinalPath(file)} {
-		if pattern.MatchString(filepath.Base(path)) && sameFolder(output, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{file, outfile.FinalPath(file)}, func(path string) bool {
+		return pattern.MatchString(filepath.Base(path)) && sameFolder(output, path)
+	})
 }
 
-// sameFolder reports whether two files are in one folder. Folders that cannot be looked up are not:
-// nothing can be written to them.
+// sameFolder reports whether two files are in the same folder. It returns false for folders that
+// cannot be looked up: nothing can be written to them.
 func sameFolder(a, b string) bool {
 	x, errX := os.Stat(filepath.Dir(a))
 	y, errY := os.Stat(filepath.Dir(b))
@@ -80,8 +77,8 @@ func (n *names) sorted(files []outfile.MadeFile) (all []*keptFile) {
 	return all
 }
 
-// prune removes the oldest files of the series beyond those to keep. It warns once of a file that it
-// cannot remove, and removes another one instead.
+// prune removes the oldest files of the series beyond the number and bytes to keep. It warns once of
+// a file that it cannot remove, and removes the next file instead.
 func (r *series) prune() {
 	if !r.prunes() {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// TestKeepsInputs prunes files of a run before, of which one is an input now, by another name.
+// TestKeepsInputs prunes files of a run before. One of these files is an input now, by a new name.
 func TestKeepsInputs(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "out.pcap")

@@ -26,10 +26,10 @@ const sortable = "20060102T150405.000000000Z"
 // packets are not. Only an interval that the rotation went back to breaks the order.
 type names struct {
 	stem, ending string
-	every        time.Duration // of the intervals, 0 for one
+	every        time.Duration // of the intervals, 0 for a single interval
 	time         int64         // the latest in a name, in whole milliseconds, or NoTime
 	number       int           // of the latest name with that time
-	template     bool          // stem is one
+	template     bool          // stem is a template
 }
 
 // newNames splits a name: cap.pcapng.zst into cap and .pcapng.zst.
@@ -77,15 +77,15 @@ func (n *names) pattern() *regexp.Regexp {
 		regexp.QuoteMeta(outfile.Partial) + `(?:_\d+)?)?` + regexp.QuoteMeta(n.ending) + `$`)
 }
 
-// conversions are those of strftime that a template may have, and what they expand to.
+// conversions are the conversions of strftime that a template may have, and patterns of their results.
 var conversions = map[byte]string{
 	'Y': `\d{4}`, 'y': `\d{2}`, 'm': `\d{2}`, 'd': `\d{2}`, 'j': `\d{3}`, 'H': `\d{2}`, 'I': `\d{2}`, 'M': `\d{2}`, 'S': `\d{2}`,
 	'F': `\d{4}-\d{2}-\d{2}`, 'T': `\d{2}:\d{2}:\d{2}`, 's': `-?\d+`, 'z': `[-+]\d{4}`, 'Z': `[-+A-Za-z0-9]+`,
 	'a': `[A-Za-z]+`, 'A': `[A-Za-z]+`, 'b': `[A-Za-z]+`, 'B': `[A-Za-z]+`, 'p': `[A-Za-z]+`, '%': `%`,
 }
 
-// checkTemplate rejects a template with another conversion, or with one in the name of a folder:
-// folders must be there.
+// checkTemplate rejects a template with an unknown conversion, or with a conversion in the name of a
+// folder: folders must exist.
 func (n *names) checkTemplate() error {
 	if !n.template {
 		return nil

@@ -116,7 +116,7 @@ func keepFiles(t *testing.T, opt Options, earlier int, others ...string) []strin
 	return readRotated(t, dir).names
 }
 
-// TestKeeps few files, those of runs before it counted too, and none that only
+// TestKeeps few files, files of earlier runs counted too, and none that only
 // look alike.
 func TestKeeps(t *testing.T) {
 	others := []string{

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// segment is one of the files: the one being written, or one being completed.
+// segment is a file being written or completed.
 type segment struct {
 	out     *outfile.File
 	content content // of out
@@ -51,7 +51,7 @@ func (f *segment) note(c *intervals, t int64) {
 func (r *series) close() {
 	r.waitCompleted()
 	f := r.file
-	if f == nil { // the one before has failed
+	if f == nil { // the file before has failed
 		return
 	}
 	r.file = nil
@@ -154,7 +154,7 @@ func (r *series) recordCompleted(err error) {
 func (r *series) keepPartial(f *segment) {
 	packets := f.content.Written()
 	if packets == 0 {
-		_ = f.out.Discard() // the error that counts is the one before
+		_ = f.out.Discard() // the earlier error counts
 	} else if _, err := f.out.Keep(); r.isHomeless(f, err) || !f.out.Lost() {
 		r.stats.Bytes += uint64(f.content.WrittenBytes())
 	} else {

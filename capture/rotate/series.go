@@ -22,9 +22,9 @@ type Options struct {
 	// the start of a file.
 	Size int64
 	// Every is the length of intervals of packet time, aligned to 1970 in UTC. Each
-	// interval has files of its own. 0 is one interval without end.
+	// interval has files of its own. 0 is a single interval without end.
 	Every time.Duration
-	// Keep is how many complete files stay, in addition to the one being written, and
+	// Keep is how many complete files stay, in addition to the file being written, and
 	// KeepBytes how many bytes they hold. The oldest files beyond either are removed, also
 	// files of earlier runs with the same output, but never the newest. 0 keeps all. Other
 	// files stay, whatever their names: see outfile.Series.
@@ -37,15 +37,15 @@ type Options struct {
 	// Output is for each file.
 	Output outfile.Options
 	// Completed gets the name of each complete file, and Warn the problems with files that
-	// are complete. They may be called from another goroutine. Both may be nil.
+	// are complete. They may be called on any goroutine. Both may be nil.
 	Completed func(name string, packets uint64)
 	Warn      func(error)
 }
 
 // Stats counts the files and packets of a File.
 type Stats struct {
-	Files   uint64 // complete ones, also removed ones
-	Packets uint64 // in complete files and in the one being written
+	Files   uint64 // complete files, including removed files
+	Packets uint64 // in complete files and in the file being written
 	Bytes   uint64 // of these files, before any compression
 	Lost    uint64 // packets of files that failed, and packets that were not written
 	// Elsewhere are copies of files that the folder has taken no name for yet.

@@ -67,7 +67,7 @@ func (r *File) note(b *capture.Batch, drop []uint64) {
 	}
 }
 
-// frames writes the kept ones of frames pos..end-1.
+// frames writes the kept frames of pos..end-1.
 func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 	for r.err == nil {
 		pos, _ = capture.NextRun(drop, pos, end)
@@ -87,7 +87,7 @@ func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 }
 
 // fileEnd returns up to where the frames of pos..end-1 can be written to the file being
-// written. full says that the next one belongs to another file. Without it the next one may
+// written. full says that the next frame belongs to a new file. Otherwise the next frame may
 // fit: its size is known once the frames before it are written.
 func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) (stop int, full bool) {
 	left, begun, packets := r.file.limit-r.enc.Size(), r.file.begun, r.file.packets > 0
@@ -129,8 +129,8 @@ func isHeader(kind uint32) bool {
 	return kind == capture.BlockFileHeader || kind == capture.BlockSectionHeader || kind == capture.BlockInterface
 }
 
-// open begins a file for packets or blocks of b if none is being written, and reports
-// whether one is.
+// open begins a file for packets or blocks of b if none is being written. It returns false if that
+// fails.
 func (r *File) open(b *capture.Batch) bool {
 	if r.file != nil || r.err != nil {
 		return r.err == nil

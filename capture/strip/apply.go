@@ -123,7 +123,7 @@ func (r *record) begin(data, capLen, wireLen uint32) (head uint32) {
 	return head
 }
 
-// pcap makes the record one of n bytes, at offset at of its packet.
+// pcap reduces the packet of the record to n bytes, from offset at of the packet on.
 func (r *record) pcap(at, n, wire uint32) {
 	const first, second = 8, 12 // the lengths
 	old := *r.f
@@ -137,9 +137,8 @@ func (r *record) pcap(at, n, wire uint32) {
 	r.put(r.f.Record+second, wire)
 }
 
-// pcapng makes the block one of n bytes, at offset at of its packet. The tail moves towards
-// the start of the block only, since another block may follow it; so the packet may have
-// to move by its padding.
+// pcapng is pcap for a block. The tail moves towards the start of the block only, since the next
+// block may follow at once; so the packet may have to move by its padding.
 func (r *record) pcapng(at, n, wire uint32, carried bool) {
 	f := *r.f
 	kind := r.get(f.Record)

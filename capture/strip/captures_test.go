@@ -151,7 +151,7 @@ func TestCaptures(t *testing.T) {
 
 func TestSharedCaptures(t *testing.T) { capturetest.EachShared(t, checkCapture) }
 
-// batchOf returns a frame in a record of each kind, with another record behind it.
+// batchOf returns a frame in a record of each kind, with a further record behind it.
 func batchOf(link capture.LinkType, data []byte, wire uint32, kind uint8) *capture.Batch {
 	var order capturetest.Order = binary.LittleEndian
 	if kind&1 != 0 {
@@ -187,7 +187,7 @@ func batchOf(link capture.LinkType, data []byte, wire uint32, kind uint8) *captu
 }
 
 // FuzzStrip checks that no bytes in any record lead to a panic, to a change outside of the
-// record, or to another packet.
+// record, or to the next packet.
 func FuzzStrip(f *testing.F) {
 	for i, c := range cases {
 		f.Add(uint32(c.link), c.before, uint32(len(c.before)), uint8(c.headers), uint8(i))

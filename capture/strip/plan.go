@@ -8,43 +8,28 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Ethertypes (IEEE registration authority) and PPP protocols (IANA).
 const (
-	typeIPv4     = 0x0800
-	typeIPv6     = 0x86dd
-	typeVLAN     = 0x8100
-	typeQinQ     = 0x88a8
-	typeQinQOld  = 0x9100
-	typeQinQOld2 = 0x9200
-	typeMPLS     = 0x8847
-	typeMPLSUp   = 0x8848
-	typePPPoE    = 0x8864
-	typeArista   = 0xd28b
-	pppIPv4      = 0x0021
-	pppIPv6      = 0x0057
-	pppMPLS      = 0x0281
+	// PPP protocols (IANA).
+	pppIPv4 = 0x0021
+	pppIPv6 = 0x0057
+	pppMPLS = 0x0281
 
 	// maxLength is the largest value of the type field of Ethernet that is a length
 	// (IEEE 802.3, 3.2.6).
 	maxLength = 1500
-	// cooked8022 is the type of such frames in a cooked capture.
+	// cooked8022 is the type of frames with a length in a cooked capture.
 	cooked8022 = 4
 )
 
-func isVLAN(t uint16) bool {
-	return t == typeVLAN || t == typeQinQ || t == typeQinQOld || t == typeQinQOld2
-}
-
-func isArista(t uint16) bool { return t == typeArista }
-
-// plan lists the changes to the bytes of one frame. Offsets are from the first captured byte
+// plan lists the changes to the bytes of a frame. Offsets are from the first captured byte
 // of the frame as it came.
 type plan struct {
 	d      []byte // captured bytes
 	layers []headers.Layer
-	cuts   []span  // bytes to take out, in order, with others between them
+	cuts   []span  // bytes to take out, in order, with bytes that stay between them
 	words  []field // fields to be set
 	counts []field // length fields that count the bytes behind them, and their new values
 	end    uint32  // of the frame that is left, as far as it was captured
@@ -130,10 +115,10 @@ func (p *plan) make(taken Headers) {
 			p.follow(l.Start+12, l.Start+14)
 			rest = rest[1:]
 		case headers.LayerVLAN:
-			p.tag(l, taken&VLAN != 0, isVLAN)
+			p.tag(l, taken&VLAN != 0, iana.IsVLAN)
 			rest = rest[1:]
 		case headers.LayerArista:
-			p.tag(l, taken&Arista != 0, isArista)
+			p.tag(l, taken&Arista != 0, func(t uint16) bool { return t == iana.TypeArista })
 			rest = rest[1:]
 		case headers.LayerMPLS:
 			n := labels(rest)
@@ -153,7 +138,7 @@ func (p *plan) make(taken Headers) {
 	}
 }
 
-// open makes the frame begin with the payload of the innermost tunnel, if there is one. It
+// open makes the frame begin with the payload of the innermost tunnel, if it is in a tunnel. It
 // returns the remaining layers.
 func (p *plan) open() []headers.Layer {
 	last := len(p.layers) - 1
@@ -194,8 +179,7 @@ func (p *plan) restore(inside []headers.Layer) {
 }
 
 // isUnread notes a header that was not followed, and reports whether the frame must not change
-// because of it. Behind a tunnel it may: the fragments of one packet all lose the tags that they
-// have.
+// because of it. Behind a tunnel it may: all fragments of a packet lose the tags that they have.
 func (p *plan) isUnread(taken Headers, l headers.Layer) bool {
 	kind := headers.LayerKind(l.ID)
 	switch {
@@ -256,7 +240,7 @@ func (p *plan) reach(at uint32) bool {
 	return true
 }
 
-// announce has the type field announce another header, after all up to end is taken off.
+// announce takes off all up to end, and has the type field announce what follows.
 func (p *plan) announce(typ uint16, from, end uint32) {
 	p.set(p.slot, typ)
 	p.cut(from, end)
@@ -299,7 +283,7 @@ func (p *plan) tag(l headers.Layer, off bool, announced func(uint16) bool) {
 // isHidden reports whether l is the first tag that a cooked header hides: no type announces it.
 func (p *plan) isHidden(l headers.Layer) bool {
 	cooked := p.link == capture.LinkLinuxSLL || p.link == capture.LinkLinuxSLL2
-	return cooked && l.Kind == headers.LayerVLAN && p.next == l.Start && !isVLAN(p.typ)
+	return cooked && l.Kind == headers.LayerVLAN && p.next == l.Start && !iana.IsVLAN(p.typ)
 }
 
 // labels returns how many MPLS entries a list begins with.
@@ -321,12 +305,12 @@ func (p *plan) mpls(stack, behind []headers.Layer) {
 	}
 	next, inPPP := behind[0], p.typ == pppMPLS
 	switch {
-	case p.typ != typeMPLS && p.typ != typeMPLSUp && !inPPP:
+	case p.typ != iana.TypeMPLS && p.typ != iana.TypeMPLSUp && !inPPP:
 		p.failed = true
 	case next.Kind == headers.LayerIP && next.Start == end && inPPP:
 		p.announce(p.version(next, pppIPv4, pppIPv6), from, end)
 	case next.Kind == headers.LayerIP && next.Start == end:
-		p.announce(p.version(next, typeIPv4, typeIPv6), from, end)
+		p.announce(p.version(next, iana.TypeIPv4, iana.TypeIPv6), from, end)
 	case next.Kind == headers.LayerEthernet && p.link == capture.LinkEthernet:
 		p.begin(next.Start)
 	default:
@@ -349,12 +333,12 @@ func (p *plan) pppoe(l headers.Layer, behind []headers.Layer, off bool) {
 	switch {
 	case !off:
 		p.counts = append(p.counts, field{l.Start + length, binary.BigEndian.Uint16(p.d[l.Start+length:])})
-	case len(behind) == 0 || !p.reach(l.Start) || p.typ != typePPPoE:
+	case len(behind) == 0 || !p.reach(l.Start) || p.typ != iana.TypePPPoE:
 		p.failed = true
 	case behind[0].Kind == headers.LayerIP:
-		p.announce(p.version(behind[0], typeIPv4, typeIPv6), l.Start, behind[0].Start)
+		p.announce(p.version(behind[0], iana.TypeIPv4, iana.TypeIPv6), l.Start, behind[0].Start)
 	case behind[0].Kind == headers.LayerMPLS:
-		p.announce(typeMPLS, l.Start, behind[0].Start)
+		p.announce(iana.TypeMPLS, l.Start, behind[0].Start)
 	default:
 		p.failed = true
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// want is the expected rest of one packet of a file.
+// want is the expected rest of a packet of a file.
 type want struct {
 	data string
 	link capture.LinkType
@@ -166,7 +166,7 @@ func checkFile(t *testing.T, file []byte, wants []want) []capturetest.Packet {
 	return packets
 }
 
-// readByGopacket reads a capture with another reader, up to a block that it does not know.
+// readByGopacket reads a capture with an independent reader, up to a block that it does not know.
 func readByGopacket(t *testing.T, file []byte) (all []string) {
 	t.Helper()
 	var r interface {
@@ -263,7 +263,7 @@ func TestCheckSequenceFlags(t *testing.T) {
 	}
 }
 
-// TestSnapped checks packet blocks that hold the start of a packet. A simple one cannot say so
+// TestSnapped checks packet blocks that hold the start of a packet. A simple block cannot say so
 // of the rest, and stays.
 func TestSnapped(t *testing.T) {
 	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // Slice says how much is kept of the captured bytes of a packet. The zero value keeps all.
@@ -24,9 +25,9 @@ type Origin uint8
 // The origins.
 const (
 	FromFrame Origin = iota
-	// FromPayload is the end of the innermost header of TCP, UDP, SCTP, DCCP or ICMP. Behind
-	// another IP header, or in a fragment after the first, it is the end of the IP header. A
-	// frame without IP has none, and stays whole.
+	// FromPayload is the end of the innermost header of TCP, UDP, SCTP, DCCP or ICMP. With any
+	// other protocol, and in a fragment after the first, it is the end of the IP header. A
+	// frame without IP has no such end, and stays whole.
 	FromPayload
 )
 
@@ -83,7 +84,8 @@ type Slicer struct {
 	stats   SliceStats
 }
 
-// NewSlicer returns a Slicer. tunnels are the UDP ports of tunnels; nil are the usual ones.
+// NewSlicer returns a Slicer. tunnels are the UDP ports of tunnels; nil stands for the
+// usual ports.
 func NewSlicer(s Slice, tunnels *headers.Tunnels) *Slicer {
 	return &Slicer{slice: s, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels})}
 }
@@ -150,18 +152,14 @@ func (s *Slicer) cut(b *capture.Batch, i int, most uint32) {
 }
 
 const (
-	protoDCCP    = 33
-	protoSCTP    = 132
-	protoUDPLite = 136
-
 	ipv4Head     = 20
 	ipv6Head     = 40
 	fragmentHead = 8
 )
 
-// l4Heads has the lengths of headers behind IP, in bytes. Those of TCP and DCCP are in their
+// l4Heads has the lengths of headers behind IP, in bytes. TCP and DCCP state theirs in the
 // data offset (RFC 9293, 3.1, and RFC 4340, 5.1).
-var l4Heads = [256]uint32{protoUDP: 8, protoUDPLite: 8, protoICMP: 8, protoICMPv6: 8, protoSCTP: 12}
+var l4Heads = [256]uint32{iana.ProtoUDP: 8, iana.ProtoUDPLite: 8, iana.ProtoICMP: 8, iana.ProtoICMPv6: 8, iana.ProtoSCTP: 12}
 
 // payloadOf returns where the payload of the innermost packet begins, or MaxUint32 for a frame
 // without IP. It may lie beyond the captured bytes.
@@ -171,9 +169,9 @@ func payloadOf(h *headers.Header, d []byte) uint32 {
 		return math.MaxUint32
 	case h.L4 == 0:
 		return ipEnd(h, d)
-	case h.Proto == protoTCP:
+	case h.Proto == iana.ProtoTCP:
 		return h.L4 + words(d, h.L4+12, 4, 20)
-	case h.Proto == protoDCCP:
+	case h.Proto == iana.ProtoDCCP:
 		return h.L4 + words(d, h.L4+4, 0, 12)
 	}
 	return h.L4 + l4Heads[h.Proto]

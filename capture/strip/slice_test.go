@@ -140,7 +140,7 @@ func sliceInputs(t *testing.T) map[string][]byte {
 }
 
 // TestSliceFiles cuts the packets of captures of every format and reads them again, also with
-// another reader. Nothing else of a packet changes, and dropped packets stay whole.
+// an independent reader. Nothing else of a packet changes, and dropped packets stay whole.
 func TestSliceFiles(t *testing.T) {
 	drop := func(number int) bool { return number%5 == 3 }
 	for name, file := range sliceInputs(t) {

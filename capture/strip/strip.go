@@ -10,13 +10,14 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // Headers are kinds of headers that are taken off.
 type Headers uint8
 
 // The kinds of headers. Each is taken off wherever it lies before the first IP header, or
-// with Tunnel before the innermost one.
+// with Tunnel before the innermost IP header.
 const (
 	// VLAN are 802.1Q and 802.1ad tags.
 	VLAN Headers = 1 << iota
@@ -25,7 +26,7 @@ const (
 	// PPPoE is the header of a session with IP, and the PPP protocol behind it.
 	PPPoE
 	// Tunnel is all before the innermost Ethernet frame or IP packet that is carried in
-	// VXLAN, GENEVE, GTP-U, GRE, ERSPAN, IP, or another tunnel of headers.LayerKind.
+	// VXLAN, GENEVE, GTP-U, GRE, ERSPAN, IP, or any other tunnel of headers.LayerKind.
 	Tunnel
 	// Arista is the header with the time at which a switch of Arista saw a frame.
 	Arista
@@ -34,7 +35,7 @@ const (
 var headerNames = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 
 // ParseHeaders returns the kinds of headers with these names: vlan, mpls, pppoe, tunnel,
-// arista. Its error names an unknown one.
+// arista. Its error names an unknown kind.
 func ParseHeaders(names []string) (Headers, error) {
 	var all Headers
 	for _, name := range names {
@@ -50,8 +51,8 @@ func ParseHeaders(names []string) (Headers, error) {
 // Config says which headers are removed.
 type Config struct {
 	Headers Headers
-	Tunnels *headers.Tunnels // the UDP ports of tunnels; nil are the usual ones
-	// Sent says that packets go to an interface, which takes no truncated ones. Then a frame that a
+	Tunnels *headers.Tunnels // the UDP ports of tunnels; nil stands for the usual ports
+	// Sent says that packets go to an interface, which takes no truncated packets. Then a frame that a
 	// mirror has cut, before it put the tunnel around it, is taken for whole.
 	Sent bool
 }
@@ -174,7 +175,7 @@ const (
 func (s *Stripper) quick(d []byte) int {
 	at := firstType
 	for range quickTags {
-		if len(d) < at+6 || !isVLAN(be16(d[at:])) {
+		if len(d) < at+6 || !iana.IsVLAN(be16(d[at:])) {
 			break
 		}
 		at += 4
@@ -185,24 +186,17 @@ func (s *Stripper) quick(d []byte) int {
 	return at
 }
 
-const (
-	protoICMP   = 1
-	protoTCP    = 6
-	protoUDP    = 17
-	protoICMPv6 = 58
-)
-
 // plainIP reports whether d is an IP packet in which no header is to be looked for.
 func (s *Stripper) plainIP(typ uint16, d []byte) bool {
 	proto, ports := byte(0), 0
 	switch {
 	case len(d) < 40: // the least that decides
 		return false
-	case typ == typeIPv4 && d[0] == 0x45:
+	case typ == iana.TypeIPv4 && d[0] == 0x45:
 		if proto, ports = d[9], 20; be16(d[6:])&0x3fff != 0 && s.headers&Tunnel != 0 {
 			return false // a fragment
 		}
-	case typ == typeIPv6 && d[0]>>4 == 6:
+	case typ == iana.TypeIPv6 && d[0]>>4 == 6:
 		proto, ports = d[6], 40
 	default:
 		return false
@@ -211,9 +205,9 @@ func (s *Stripper) plainIP(typ uint16, d []byte) bool {
 		return true
 	}
 	switch proto {
-	case protoTCP, protoICMP, protoICMPv6:
+	case iana.ProtoTCP, iana.ProtoICMP, iana.ProtoICMPv6:
 		return true
-	case protoUDP:
+	case iana.ProtoUDP:
 		return len(d) >= ports+8 && !s.tunnels.IsPort(be16(d[ports+2:])) && !s.tunnels.IsPort(be16(d[ports:]))
 	}
 	return false

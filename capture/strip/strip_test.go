@@ -60,7 +60,7 @@ func TestStrip(t *testing.T) {
 }
 
 // TestTruncated checks that a packet cut anywhere stays as it is, or loses the same bytes as
-// the whole one.
+// the whole frame.
 func TestTruncated(t *testing.T) {
 	for _, c := range cases {
 		whole, _ := stripOne(c.headers, c.link, bytes.Clone(c.before))
@@ -73,7 +73,7 @@ func TestTruncated(t *testing.T) {
 			switch {
 			case bytes.Equal(data, c.before[:n]) && int(wire) == len(c.before): // as it was
 			case bytes.HasPrefix(whole.data, data) && wire == whole.wire:
-			case out.Interfaces[out.Frames[0].Interface].Derived: // another tunnel inside could not be opened
+			case out.Interfaces[out.Frames[0].Interface].Derived: // a further tunnel inside could not be opened
 			case c.headers&Tunnel != 0, strings.HasPrefix(c.name, "vlans "): // headers behind were not found
 			default:
 				t.Fatalf("%s, %d bytes: got %x, %d on the wire", c.name, n, data, wire)
@@ -85,7 +85,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestCheckSequence checks that a right check sequence is right again, and a wrong one is
+// TestCheckSequence checks that a right check sequence is right again, and a wrong sequence is
 // not mended.
 func TestCheckSequence(t *testing.T) {
 	withFCS := func(frame []byte) []byte {
@@ -145,7 +145,7 @@ func TestInterfaces(t *testing.T) {
 			t.Errorf("packet %d: %q, want %q", i, got, want)
 		}
 	}
-	// An interface of the source that comes later than a derived one.
+	// An interface of the source that comes later than a derived interface.
 	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: eth, Name: "late"})
 	for from := 0; from < maxInterfaces+10; from += 100 {
 		b.Reset()

@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// maxInterfaces is how many tunnels get an interface of their own. Further ones share one
+// maxInterfaces is how many tunnels get an interface of their own. Further tunnels share an interface
 // for each interface that captured and each link type.
 const maxInterfaces = 4096
 
@@ -16,7 +16,7 @@ const maxInterfaces = 4096
 type tables struct {
 	all     []capture.Interface
 	numbers []uint32 // the new number of each interface of the source
-	shifted bool     // some of them became another one
+	shifted bool     // a number of the source and its new number differ
 	derived map[origin]uint32
 	own     int // tunnels with an interface of their own
 	last    origin
@@ -57,8 +57,8 @@ func (t *tables) carried(f *capture.Frame, link capture.LinkType, tunnel headers
 	t.shifted = true
 }
 
-// find returns the number of the interface of a tunnel. It makes one if there is none, and
-// not too many already.
+// find returns the number of the interface of a tunnel. It makes the interface if that is new, while
+// there are not too many.
 func (t *tables) find(at origin) uint32 {
 	n, ok := t.derived[at]
 	if ok {
@@ -94,7 +94,7 @@ func (t *tables) renumber(frames []capture.Frame) {
 	}
 }
 
-// maxName bounds the part of another interface's name in the name of a derived one.
+// maxName bounds the part of the capturing interface's name in the name of a derived interface.
 const maxName = 256
 
 func join(name, tunnel string) string {

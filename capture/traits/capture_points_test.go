@@ -84,7 +84,7 @@ func TestCapturePointsResume(t *testing.T) {
 	}
 }
 
-// TestCapturePointsBounded names another interface in each frame.
+// TestCapturePointsBounded names a new interface in each frame.
 func TestCapturePointsBounded(t *testing.T) {
 	p := NewCapturePoints(nil)
 	b := &capture.Batch{

@@ -93,7 +93,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestApart has equal conversations of two groups of VLANs, which are different ones.
+// TestApart has equal conversations of two groups of VLANs, which are different conversations.
 func TestApart(t *testing.T) {
 	points, err := ParsePoints("vlan:1+2,3+4")
 	if err != nil {

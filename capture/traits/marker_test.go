@@ -17,7 +17,7 @@ import (
 
 var plain = MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{})}
 
-// judged is a packet of a stream with its verdict, or a block that is shown as one.
+// judged is a packet of a stream with its verdict, or a block that is shown as a packet.
 type judged struct {
 	digest  digest.Digest
 	copied  bool
@@ -191,8 +191,8 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestWindow names the last kept packet within a window of time, where later ones have no time or
-// one that is far off, and without such a window the last one.
+// TestWindow names the last kept packet within a window of time, where later packets have no time or
+// a time that is far off, and without such a window the last kept packet.
 func TestWindow(t *testing.T) {
 	for _, c := range []struct {
 		window time.Duration
@@ -262,7 +262,7 @@ func BenchmarkMark(b *testing.B) {
 	m := NewMarker(plain)
 	for b.Loop() {
 		for i := range digests {
-			digests[i][0] += 0x9e3779b97f4a7c15 // another packet of the stream
+			digests[i][0] += 0x9e3779b97f4a7c15 // a new packet of the stream
 		}
 		m.Mark(batch, digests, drop, nil, nil)
 	}

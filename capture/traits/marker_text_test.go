@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// described is a UDP packet as one capture point saw it.
+// described is a UDP packet as a capture point saw it.
 type described struct {
 	iface    uint32
 	time     int64
@@ -38,7 +38,7 @@ type described struct {
 	capLen   int  // 0 is all
 }
 
-// Interfaces of the tests: two named ones of a section, one without a name, a second that
+// Interfaces of the tests: two with names in a section, one without a name, a second that
 // is called eth0, two pcap files, an interface of another pcapng file, and cooked headers.
 const (
 	eth0 = iota

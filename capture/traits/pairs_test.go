@@ -20,8 +20,8 @@ func pairFrame(src, dst byte, fragment, srcPort, dstPort uint16, data []byte) []
 	return append(append(f, 0, 0), data...)
 }
 
-// TestPairs gives one hash to both directions, other ports, fragments and what a tunnel carries,
-// and another one to other hosts.
+// TestPairs gives the same hash to both directions, other ports, fragments and what a tunnel carries,
+// and a different hash to other hosts.
 func TestPairs(t *testing.T) {
 	plain := pairFrame(1, 2, 0, 1000, 53, make([]byte, 32))
 	vxlan := func(inner []byte) []byte {

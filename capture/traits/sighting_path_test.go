@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// TestPathPoints numbers the paths of one interface, with or without a look at each frame
+// TestPathPoints numbers the paths of an interface, with or without a look at each frame
 // before, and hashes them where they count.
 func TestPathPoints(t *testing.T) {
 	frame := ether(iana.TypeIPv4, ip4(1, iana.ProtoUDP, udp(1, 2, make([]byte, 40))))
@@ -58,7 +58,7 @@ func TestPathPoints(t *testing.T) {
 	}
 }
 
-// same checks that elements of got are equal where those of want are.
+// same checks that elements of got are equal where elements of want are.
 func same[T comparable](t *testing.T, what string, want []string, got []T) {
 	t.Helper()
 	there, back := map[string]T{}, map[T]string{}

@@ -112,10 +112,10 @@ func TestPlaces(t *testing.T) {
 		Interfaces: []capture.Interface{
 			{LinkType: capture.LinkEthernet, CapturePoint: 0},
 			{LinkType: capture.LinkEthernet, CapturePoint: 1},
-			{LinkType: capture.LinkEthernet, CapturePoint: 0, Section: 1}, // the first one, described again
+			{LinkType: capture.LinkEthernet, CapturePoint: 0, Section: 1}, // the first interface, described again
 			{LinkType: capture.LinkLinuxSLL2, CapturePoint: 2, Section: 2},
-			{LinkType: capture.LinkEthernet, CapturePoint: 3, Section: 2, Origin: &begun}, // the second one goes on
-			{LinkType: capture.LinkEthernet, CapturePoint: 0, Section: 1, Origin: &begun}, // the first one, if its origin does not count
+			{LinkType: capture.LinkEthernet, CapturePoint: 3, Section: 2, Origin: &begun}, // the second interface goes on
+			{LinkType: capture.LinkEthernet, CapturePoint: 0, Section: 1, Origin: &begun}, // the first interface, if its origin does not count
 		},
 	}
 	for _, f := range []struct {

@@ -18,7 +18,7 @@ import (
 
 const allPointFields = PointVLAN | PointVNI | pointTEID | PointInterface | PointInput
 
-// sighting is the description of one frame.
+// sighting is the description of a frame.
 type sighting struct{ conversation, fragment, point uint64 }
 
 // sightingsOf returns the sightings of all frames of a batch.
@@ -357,8 +357,8 @@ func TestSightingsSteadyState(t *testing.T) {
 	}
 }
 
-// TestReadIdentitiesTagged is TestReadIdentities for many frames of one interface, with a VLAN
-// tag, with one of no VLAN, and without.
+// TestReadIdentitiesTagged is TestReadIdentities for many frames of an interface, with a VLAN
+// tag, with a tag of VLAN 0, and without a tag.
 func TestReadIdentitiesTagged(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	var frames [][]byte

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// talking is one packet of a conversation, and what became of it.
+// talking is a packet of a conversation, and what became of it.
 type talking struct {
 	conversation uint32
 	answer       bool // of the other direction
@@ -236,7 +236,7 @@ func TestFull(t *testing.T) {
 }
 
 // TestPeriods checks that a conversation counts again in the next period, and that a
-// counter goes on where another one ended.
+// counter goes on where a counter before it ended.
 func TestPeriods(t *testing.T) {
 	pair := []talking{{vlan: 10}, {vlan: 20, dropped: true}, {vlan: 20}}
 	c := NewSplitCounter(SightingConfig{Fields: bothTags}, SplitCounts{7, 6, 5}, period-3)

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// tapped is a UDP packet as one capture point saw it.
+// tapped is a UDP packet as a capture point saw it.
 type tapped struct {
 	at      uint32 // 0 and 1 are Ethernet, 2 has cooked headers
 	index   byte   // of the interface in a cooked header
@@ -217,7 +217,7 @@ func TestTraitsInner(t *testing.T) {
 }
 
 // TestCounter compares each copy with the packet of the same digest that was kept last,
-// unless another packet has overwritten that one.
+// unless another packet has overwritten its original.
 func TestCounter(t *testing.T) {
 	r := NewCounter(nil)
 	b := threeInterfaces()

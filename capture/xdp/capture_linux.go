@@ -38,8 +38,8 @@ const drainTime = 200 * time.Millisecond
 // starts; until then the host gets all packets. Config.RingBytes of memory is locked for
 // each receive queue.
 //
-// The error is ErrUnfit for an interface that is not an Ethernet interface, ErrInUse for
-// one that the host uses, unless Config.Take is set, and afpacket.ErrNoInterface and
+// The error is ErrUnfit for an interface that is not an Ethernet interface, ErrInUse for an
+// interface that the host uses, unless Config.Take is set, and afpacket.ErrNoInterface and
 // afpacket.ErrDown as afpacket.Open has them.
 func Open(conf Config) (*Capture, error) {
 	conf, err := conf.withDefaults()
@@ -101,7 +101,7 @@ func (c *Capture) delay() time.Duration {
 	return gatherTime(c.conf.Delay, waiting, memory, arrived, passed)
 }
 
-// gatherTime returns the poll delay, at most the given one. It is 0 when a batch is 1/8 full,
+// gatherTime returns the poll delay, at most most. It is 0 when a batch is 1/8 full,
 // as a larger batch costs little less per packet, or when the queue is empty, as the kernel
 // then reports the next packet. At a rate that would soon fill the memory of a queue, packets
 // gather even in an empty queue, as a report of the kernel costs time. The delay is then 1/64

@@ -180,7 +180,7 @@ func TestSnapLen(t *testing.T) {
 	}
 }
 
-// TestLong takes frames that do not fit into one of memory.
+// TestLong takes frames that do not fit into a single frame of memory.
 func TestLong(t *testing.T) {
 	enterLab(t, "1")
 	for _, name := range []string{"left", "right"} {

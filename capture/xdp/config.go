@@ -3,6 +3,7 @@
 package xdp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -82,14 +83,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.RingBytes < 0 || c.SnapLen < 0 || c.Idle < 0 || c.Delay < 0 {
 		return c, fmt.Errorf("%w: ring of %d bytes, snap length %d, no packets for %v, a delay of %v: must not be negative", afpacket.ErrConfig, c.RingBytes, c.SnapLen, c.Idle, c.Delay)
 	}
-	if c.RingBytes == 0 {
-		c.RingBytes = afpacket.DefaultRingBytes
-	}
-	c.RingBytes = min(max(c.RingBytes, minRingBytes), maxRingBytes)
+	c.RingBytes = min(max(cmp.Or(c.RingBytes, afpacket.DefaultRingBytes), minRingBytes), maxRingBytes)
 	c.RingBytes = 1 << (bits.Len(uint(c.RingBytes)) - 1)
-	if c.SnapLen == 0 || c.SnapLen > afpacket.MaxSnapLen {
-		c.SnapLen = afpacket.MaxSnapLen
-	}
+	c.SnapLen = min(cmp.Or(c.SnapLen, afpacket.MaxSnapLen), afpacket.MaxSnapLen)
 	if c.Warn == nil {
 		c.Warn = func(error) {}
 	}

@@ -76,7 +76,7 @@ func guard(index int, promiscuous bool) (int, error) {
 		err = unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member)
 	}
 	if err != nil {
-		_ = unix.Close(fd) // the first error is the one to report
+		_ = unix.Close(fd) // the first error is reported
 		return -1, os.NewSyscallError("packet socket", err)
 	}
 	return fd, nil
@@ -92,7 +92,7 @@ func bindGuard(fd, index int, protocol uint16) error {
 	return unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: index})
 }
 
-// explain turns an error of the kernel about an interface, if there is one, into one with advice.
+// explain adds advice to an error of the kernel about an interface. It returns nil for nil.
 func explain(name string, err error) error {
 	switch {
 	case err == nil:

@@ -5,9 +5,9 @@
 // sockets of package afpacket. On other systems its functions return an error that wraps
 // errors.ErrUnsupported.
 //
-// [Open] returns a [Capture], which is a [capture.Source] as one of package afpacket is: the
-// same pcapng section, the same ways to stop, the same statistics. There is one socket for
-// each receive queue of an interface. An XDP program hands packets to these sockets before
+// [Open] returns a [Capture], a [capture.Source] like the Capture of package afpacket: the same
+// pcapng section, the same ways to stop, the same statistics. Each receive queue of an interface
+// has a socket. An XDP program hands packets to these sockets before
 // the kernel has made anything of them. So captured packets reach neither the host's own
 // stack nor other captures, and [Open] refuses interfaces that the host uses, unless
 // [Config.Take] is set. The program is attached by a bpf_link: the kernel detaches it when
@@ -39,4 +39,11 @@
 //
 // Errors wrap errors of package afpacket, [ErrInUse] or [ErrUnfit]. Open needs Linux 5.9,
 // CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. Capture.Start needs no privilege from Linux 5.19 on.
+//
+//	question                                 file
+//	settings, limits, errors                 config.go, device_linux.go
+//	a capture; an interface and its changes  capture_linux.go; port_linux.go, follow_linux.go
+//	a queue, its socket, its frames          queue_linux.go, socket_linux.go, frames.go
+//	the program: loading; instructions       program_linux.go; instructions_linux.go
+//	a time for all packets of a poll         poll_clock_linux.go
 package xdp

@@ -115,7 +115,7 @@ func TestGatherTime(t *testing.T) {
 	}
 }
 
-// TestStopWakes checks that Stop ends a Next that waits, and Close all later ones.
+// TestStopWakes checks that Stop ends a Next that waits, and that every Next after Close ends.
 func TestStopWakes(t *testing.T) {
 	enterLab(t, "1")
 	src := open(t, Config{Delay: time.Hour})
@@ -195,7 +195,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSecond checks the error of a second capture of one interface.
+// TestSecond checks the error of a second capture of an interface.
 func TestSecond(t *testing.T) {
 	enterLab(t, "1")
 	open(t, Config{})

@@ -21,8 +21,8 @@ type follower struct {
 
 var _ sockets.Follower = (*port)(nil)
 
-// Follow implements sockets.Follower: it opens sockets for queues that came, and larger ones for
-// another MTU. The kernel refuses to take queues away that have a socket.
+// Follow implements sockets.Follower: it opens sockets for queues that came, and larger sockets for
+// a larger MTU. The kernel refuses to take queues away that have a socket.
 func (p *port) Follow(now *sockets.Device) (done bool, err error) {
 	if p.program == nil || !p.started {
 		return true, nil
@@ -56,7 +56,7 @@ func (p *port) enlarge(s size) (done bool, err error) {
 	p.paused = false
 	p.closeQueues()
 	if s.split && !p.size.split {
-		p.program.stop() // with another program in its place, veth refuses its peer the MTU (Linux 6.18)
+		p.program.stop() // veth refuses its peer the MTU while a program is replaced (Linux 6.18)
 		if err := p.program.bind(p.Index, true); err != nil {
 			return true, err
 		}

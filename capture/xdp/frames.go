@@ -18,7 +18,7 @@ const (
 	batchBytes   = 256 << 10
 )
 
-// descriptor is the place of a packet, or of a part of one, in the UMEM (struct xdp_desc of
+// descriptor is the place of a packet, or of part of a packet, in the UMEM (struct xdp_desc of
 // linux/if_xdp.h).
 type descriptor struct {
 	address uint64 // offset in the memory of the queue
@@ -26,7 +26,7 @@ type descriptor struct {
 	options uint32
 }
 
-// continued is the option of a descriptor whose packet goes on in the next one
+// continued is the option of a descriptor whose packet goes on in the next descriptor
 // (XDP_PKT_CONTD).
 const continued = 1
 
@@ -99,8 +99,8 @@ func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from,
 const touchAhead = 64
 
 // touch loads the begins of packets into the cache, all at once: nothing depends on the loaded
-// values. Packets lie 2 KiB apart, which is too far for the processor to load the next one
-// ahead, and another processor has written them. Without touch the walk would wait for each in
+// values. Packets lie 2 KiB apart, which is too far for the processor to load the next packet
+// ahead, and the kernel has written them on a different processor. Without touch the walk would wait for each in
 // turn, which takes half of all time for small packets.
 func touch(memory []byte, slots []descriptor, from, to uint32) (sum byte) {
 	mask := uint32(len(slots) - 1)
@@ -175,7 +175,7 @@ func (r *reader) packet(b *capture.Batch, stamped []byte, now clock) {
 	b.Append(capture.Frame{Time: at, WireLen: wireLen, Interface: r.iface}, data[:capLen])
 }
 
-// tag puts the tag before a packet into it, and reports whether there was one.
+// tag puts the tag before a packet into it, and reports whether there was a tag.
 func (r *reader) tag(stamped []byte) (data []byte, done bool) {
 	data = stamped[tagStampLen:]
 	tag, lost := readTag(stamped)
@@ -245,7 +245,7 @@ func (c clock) at(stamp uint32) int64 {
 }
 
 // readTag returns the tag of a packet, type and control information, from the bytes before its
-// stamp. lost says that there may be one that the driver does not provide.
+// stamp. lost says that there may be a tag that the driver does not provide.
 func readTag(tag []byte) (value uint32, lost bool) {
 	kind := uint32(binary.BigEndian.Uint16(tag))
 	return kind<<16 | uint32(binary.NativeEndian.Uint16(tag[2:])), kind == 0

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// newBatch returns an empty batch with one interface.
+// newBatch returns an empty batch with an interface.
 func newBatch() *capture.Batch {
 	b := &capture.Batch{}
 	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
@@ -219,5 +219,25 @@ func TestCardTimes(t *testing.T) {
 		if got := string(b.Data(0)); got != "0123456789ab\x81\x00\x00\x00cdefgh" {
 			t.Errorf("%q", got)
 		}
+	}
+}
+
+// TestConfigErrors refuses configurations that no capture can have.
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []Config{
+		{},
+		{Interfaces: []string{"right", "right"}},
+		{Interfaces: []string{"right"}, RingBytes: -1},
+		{Interfaces: []string{"right"}, SnapLen: -1},
+		{Interfaces: []string{"right"}, Idle: -1},
+		{Interfaces: []string{"right"}, Delay: -1},
+	} {
+		if _, err := c.withDefaults(); err == nil {
+			t.Errorf("%+v is possible", c)
+		}
+	}
+	good := Config{Interfaces: []string{"right"}, RingBytes: 1, SnapLen: 1 << 30}
+	if _, err := good.withDefaults(); err != nil {
+		t.Error(err)
 	}
 }

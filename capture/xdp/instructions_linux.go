@@ -22,7 +22,7 @@ type notes struct {
 	stamps bool
 	polls  *pollClock // nil to read the clock for each packet
 	tag    int32      // the kernel function that reports the tag; 0 for none
-	card   int32      // the one for the time of the network card; 0 for none
+	card   int32      // the kernel function that reports the time of the network card; 0 for none
 }
 
 // Offsets on the stack of the program.
@@ -31,7 +31,7 @@ const typeAt, controlAt, cardAt = -8, -6, -16
 // instructions are the program. It writes notes before a packet and redirects it:
 //
 //	struct { u16 type, control; } t = {};
-//	u32 time = bpf_ktime_get_tai_ns() >> stampShift & ~stampTagged; // or that of the poll
+//	u32 time = bpf_ktime_get_tai_ns() >> stampShift & ~stampTagged; // or the stamp of the poll
 //	int failed = tag(ctx, &t.type, &t.control);
 //	if (!failed || failed == -EOPNOTSUPP) {
 //		if (!bpf_xdp_adjust_meta(ctx, -tagStampLen))
@@ -112,8 +112,8 @@ func (n *notes) timed() asm.Instructions {
 	return append(program, asm.StoreMem(asm.R2, timedStampLen-stampLen, asm.R7, asm.Word))
 }
 
-// askTag are instructions that ask the driver for a tag. They go to "tagged" if there is
-// one, or may be one, else to "untagged".
+// askTag are instructions that ask the driver for a tag. They go to "tagged" if there is or
+// may be a tag, else to "untagged".
 func (n *notes) askTag() asm.Instructions {
 	return asm.Instructions{
 		asm.Mov.Imm(asm.R1, 0),

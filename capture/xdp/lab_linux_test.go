@@ -36,7 +36,7 @@ func enterLab(t testing.TB, queues string) {
 	_ = c.Close()
 }
 
-// remakePair replaces the pair by one with the given numbers of queues.
+// remakePair replaces the pair by a pair with the given numbers of queues.
 func remakePair(t testing.TB, left, right string) {
 	t.Helper()
 	labtest.IP(t, "link del left")

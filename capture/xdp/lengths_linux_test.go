@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
-// lengths returns a frame of each length of a range, with another content each. The kernel sends
+// lengths returns a frame of each length of a range, each with its own content. The kernel sends
 // nothing shorter than a header.
 func lengths(from, to int) (frames [][]byte) {
 	for n := from; n <= to; n++ {

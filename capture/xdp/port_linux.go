@@ -109,7 +109,7 @@ func (p *port) openSplit() error {
 	return err
 }
 
-// openQueues opens a socket for each receive queue from a first one on. The kernel refuses a queue
+// openQueues opens a socket for each receive queue from number first on. The kernel refuses a queue
 // that the interface does not have. Where a driver has no zero copy, the kernel mostly copies; where
 // it refuses the socket instead, the copy mode is requested.
 func (p *port) openQueues(first int) error {
@@ -135,7 +135,7 @@ func (p *port) openQueues(first int) error {
 	return nil
 }
 
-// addQueue adds the next queue, without a socket. The first one counts what went to the host.
+// addQueue adds the next queue, without a socket. Queue 0 counts what went to the host.
 func (p *port) addQueue() {
 	i := len(p.queues)
 	q := &queue{
@@ -240,22 +240,17 @@ func (p *port) Sockets(set []unix.PollFd) []unix.PollFd {
 	return set
 }
 
-func (p *port) Waiting() bool {
-	for _, q := range p.queues {
-		if q.waiting() > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *port) Behind() bool {
-	n := 0
+// waiting returns how many descriptors wait in all queues.
+func (p *port) waiting() (n int) {
 	for _, q := range p.queues {
 		n += q.waiting()
 	}
-	return n >= batchPackets
+	return n
 }
+
+func (p *port) Waiting() bool { return p.waiting() > 0 }
+
+func (p *port) Behind() bool { return p.waiting() >= batchPackets }
 
 // inFlight is how long packets may take from the program to a socket after the program was
 // detached.

@@ -27,12 +27,11 @@ type redirect struct {
 	tags     bool       // and asks the driver for VLAN tags that it has taken off (Linux 6.8)
 	cards    bool       // and for the time of the network card (Linux 6.3)
 	tag      int32      // the kernel function for tags; 0 until it is looked for
-	card     int32      // the one for the card's time
+	card     int32      // the kernel function for the card's time; 0 until it is looked for
 }
 
-// attach attaches the program to an interface, without any sockets. split says that it
-// sees packets whose bytes do not lie in one piece, and cards that times of the network card
-// are wanted.
+// attach attaches the program to an interface, without any sockets. split says that packets may
+// be spread over several frames of memory, and cards that times of the network card are wanted.
 func attach(dev *sockets.Device, split, cards bool) (*redirect, error) {
 	r := &redirect{polls: newPollClock(dev.Driver)}
 	err := r.attach(dev.Index, split, cards)
@@ -72,8 +71,8 @@ func (r *redirect) attach(index int, split, cards bool) (err error) {
 	return fmt.Errorf("%w (in the driver: %w)", err, native)
 }
 
-// bind loads the program and attaches it, in place of one that is attached. A program that asks the driver belongs to a single
-// interface.
+// bind loads the program and attaches it, in place of the program that is attached. A program that
+// asks the driver belongs to a single interface.
 func (r *redirect) bind(index int, split bool) error {
 	spec := &ebpf.ProgramSpec{Name: "flowdedup", Type: ebpf.XDP, License: kernelLicence}
 	mode := link.XDPDriverMode

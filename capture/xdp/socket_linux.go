@@ -63,7 +63,7 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	for _, option := range []int{unix.XDP_UMEM_FILL_RING, unix.XDP_UMEM_COMPLETION_RING, unix.XDP_RX_RING} {
 		slots := frames
 		if option == unix.XDP_UMEM_COMPLETION_RING {
-			slots = 1 // of sent frames; the kernel wants one all the same
+			slots = 1 // of sent frames: the kernel refuses 0
 		}
 		if err := unix.SetsockoptInt(x.fd, unix.SOL_XDP, option, slots); err != nil {
 			return os.NewSyscallError("setsockopt", err)
@@ -89,8 +89,8 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	return nil
 }
 
-// bindSocket and newSocket are those of unix, except in tests of drivers that refuse, and of runs
-// without privileges.
+// bindSocket and newSocket are variables for tests of drivers that refuse, and of runs without
+// privileges.
 var bindSocket, newSocket = unix.Bind, unix.Socket
 
 // bind binds the socket to its queue. The kernel frees a queue some time after the last
@@ -107,7 +107,7 @@ func (x *socket) bind(address *unix.SockaddrXDP) error {
 
 const hugePage = 2 << 20
 
-// mapMemory returns memory in huge pages if there are any, else in ordinary ones.
+// mapMemory returns memory in huge pages if there are any, else in ordinary pages.
 func mapMemory(bytes int) ([]byte, error) {
 	const protection, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
 	if bytes%hugePage == 0 {

@@ -36,7 +36,7 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Renew makes the authority another one: earlier certificates are not signed by it.
+// Renew gives the authority a new key: earlier certificates are not signed by it.
 func (a *Authority) Renew(t testing.TB) {
 	t.Helper()
 	a.cert = &x509.Certificate{

@@ -4,7 +4,7 @@ package backlog
 
 import "github.com/flowdedup/flowdedup/capture"
 
-// CopyBelow is how many bytes of records a batch has that is copied. A larger one is
+// CopyBelow bounds the bytes of records of batches that are copied. A larger batch is
 // exchanged, and takes the memory of its source with it: half a mebibyte for a chunk of a
 // file.
 const CopyBelow = 64 << 10

@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// exchangeBelow bounds the memory of batches that were exchanged and wait. Beyond it each one
-// is copied, so that waiting batches take little more than their size.
+// exchangeBelow bounds the memory of batches that were exchanged and wait. Beyond it batches are
+// copied, so that waiting batches take little more than their size.
 const exchangeBelow = 32 << 20
 
 // Batch is a batch that waits.
@@ -93,8 +93,8 @@ const (
 	mostSpare = 32 << 20
 )
 
-// spares are batches that do not wait, whose memory is used again. Those with memory of a
-// source go back to it. A copy does not get one, since it would take little of that memory.
+// spares are batches that do not wait, whose memory is used again. Batches with memory of a
+// source go back to the source, and not to copies, which would take little of that memory.
 type spares struct {
 	sources, copies []capture.Batch
 	bytes           int
@@ -114,7 +114,7 @@ func (s *spares) put(b capture.Batch) {
 	}
 }
 
-// take returns a batch for a source, or for a copy: an empty one if there is no other.
+// take returns a batch for a source, or for a copy. It is empty if there is no spare batch.
 func (s *spares) take(source bool) (b capture.Batch) {
 	from := &s.copies
 	if source {
@@ -155,7 +155,7 @@ func (q *Queue[T]) At(i int) *T { return &q.items[(q.from+i)&(len(q.items)-1)] }
 // Front returns the item at the front.
 func (q *Queue[T]) Front() *T { return q.At(0) }
 
-// Push adds an item behind the others.
+// Push adds an item at the end.
 func (q *Queue[T]) Push(item T) {
 	if q.count == len(q.items) {
 		items := make([]T, max(16, 2*q.count))

@@ -165,7 +165,7 @@ func (g *File) Enhanced(id uint32, ticks uint64, data []byte, wireLen uint32, op
 	g.add(true, PacketBlock(g.Order, id, ticks, wireLen, data, options...))
 }
 
-// Obsolete adds a packet block, which the enhanced one has replaced.
+// Obsolete adds a packet block, which the enhanced packet block has replaced.
 func (g *File) Obsolete(id, drops uint16, ticks uint64, data []byte, wireLen uint32, options ...[]byte) {
 	g.add(true, ObsoleteBlock(g.Order, id, drops, ticks, wireLen, data, options...))
 }

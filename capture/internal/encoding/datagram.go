@@ -16,8 +16,8 @@ const (
 )
 
 // AppendDatagram appends a UDP datagram with an IP header in front, as its receiver saw it.
-// It has no checksums, and goes to the unspecified address. A sender without an address is
-// the unspecified one. A payload that is too long for a datagram has a length of 0 before
+// It has no checksums, and goes to the unspecified address, which also stands for a sender without an
+// address. A payload that is too long for a datagram has a length of 0 before
 // it, as jumbograms do (RFC 2675).
 func AppendDatagram(p []byte, from netip.AddrPort, payload []byte) []byte {
 	const udp, hops = 17, 64

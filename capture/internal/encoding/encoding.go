@@ -39,6 +39,15 @@ const (
 	SimpleHead      = MinSimpleLen - 4
 )
 
+// Offsets in an enhanced packet block, behind its type and length (section 4.3). An obsolete packet
+// block has the same, but for the interface.
+const (
+	PacketInterfaceAt = 8
+	PacketTimeAt      = 12 // the high half of 64 bits, then the low half
+	PacketCapLenAt    = 20
+	PacketWireLenAt   = 24
+)
+
 // ByteOrderMagic is the third word of a section header.
 const ByteOrderMagic = 0x1A2B3C4D
 
@@ -123,7 +132,7 @@ func EndBlock(p []byte, start int) []byte {
 	return binary.LittleEndian.AppendUint32(p, n)
 }
 
-// AppendOption appends one option with its padding; a value that is too long is
+// AppendOption appends an option with its padding; a value that is too long is
 // truncated.
 func AppendOption[Value string | []byte](p []byte, code uint16, value Value) []byte {
 	value = value[:min(len(value), maxOption)]
@@ -148,6 +157,20 @@ func PutUint32(p []byte, v uint32, big bool) {
 	binary.LittleEndian.PutUint32(p, v)
 }
 
+// PutPacketHead writes the part before the packet of a little-endian enhanced packet block of size
+// bytes.
+func PutPacketHead(p []byte, size, number uint32, ticks uint64, capLen, wireLen uint32) {
+	const enhancedPacket = 6
+	_ = p[PacketHead-1] // a single check of bounds
+	binary.LittleEndian.PutUint32(p, enhancedPacket)
+	binary.LittleEndian.PutUint32(p[4:], size)
+	binary.LittleEndian.PutUint32(p[PacketInterfaceAt:], number)
+	binary.LittleEndian.PutUint32(p[PacketTimeAt:], uint32(ticks>>32))
+	binary.LittleEndian.PutUint32(p[PacketTimeAt+4:], uint32(ticks))
+	binary.LittleEndian.PutUint32(p[PacketCapLenAt:], capLen)
+	binary.LittleEndian.PutUint32(p[PacketWireLenAt:], wireLen)
+}
+
 // SetLengths writes the lengths of a packet block whose packet begins at offset head.
 func SetLengths(block []byte, head, capLen, wireLen uint32, big bool) {
 	PutUint32(block[4:], uint32(len(block)), big)
@@ -156,6 +179,6 @@ func SetLengths(block []byte, head, capLen, wireLen uint32, big bool) {
 		PutUint32(block[8:], wireLen, big)
 		return
 	}
-	PutUint32(block[20:], capLen, big)
-	PutUint32(block[24:], wireLen, big)
+	PutUint32(block[PacketCapLenAt:], capLen, big)
+	PutUint32(block[PacketWireLenAt:], wireLen, big)
 }

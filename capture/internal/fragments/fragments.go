@@ -81,7 +81,7 @@ func (a *Assembler) Bytes() int { return a.bytes }
 // Add takes an IP packet that is a fragment, from its header up to the last byte that was
 // captured, and when that was, in nanoseconds. It returns the payload of the datagram when it
 // is whole, and else nil. The payload is valid until the next call. Truncated fragments, and
-// overlapping ones (RFC 5722), cannot be put together. A fragment that comes twice with the
+// fragments that overlap (RFC 5722), cannot be put together. A fragment that comes twice with the
 // same bytes counts once.
 func (a *Assembler) Add(ip []byte, now int64) []byte {
 	if a.given != nil {
@@ -142,7 +142,7 @@ func (a *Assembler) datagram(f *Fragment, now int64) *datagram {
 	return d
 }
 
-// enter enters a fragment. It returns false if it does not fit those before.
+// enter enters a fragment. It returns false if it does not fit the fragments before.
 func (a *Assembler) enter(d *datagram, f *Fragment, p piece) bool {
 	last := 0
 	if n := len(d.pieces); n > 0 {
@@ -206,7 +206,7 @@ func (a *Assembler) release(data []byte) {
 	}
 }
 
-// drop forgets a datagram. Fragments of one that is not whole are broken.
+// drop forgets a datagram. If it is not whole, its fragments are broken.
 func (a *Assembler) drop(d *datagram) {
 	if !d.whole && !d.broken {
 		a.refuse(d)
@@ -227,7 +227,7 @@ func (a *Assembler) expire(now int64) {
 	}
 }
 
-// bound drops the oldest while there is too much, but not the one given.
+// bound drops the oldest datagrams while there is too much, but not keep.
 func (a *Assembler) bound(keep *datagram) {
 	for a.bytes > a.most || a.order.Len() > maxDatagrams {
 		d := a.order.Front().Value.(*datagram)

@@ -54,7 +54,7 @@ func random(rng *rand.Rand, n int) []byte {
 }
 
 // TestAssembler puts datagrams together whose fragments come in any order, some twice, mixed
-// with those of others. What lacks a fragment is counted.
+// with fragments of other datagrams. A datagram that lacks a fragment is counted.
 func TestAssembler(t *testing.T) {
 	for seed := range 2000 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))

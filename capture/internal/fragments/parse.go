@@ -21,7 +21,7 @@ type Fragment struct {
 	Key     Key
 	Offset  int    // of its payload in the payload of the datagram
 	Size    int    // bytes of its payload, by its header
-	More    bool   // others follow
+	More    bool   // more fragments follow
 	Payload []byte // as far as it was captured
 	Head    int    // bytes before its payload
 	// next is where IPv6 announces the fragment header.

@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// DeviceCases are those of linkCases whose headers switches, cards and routers have added.
+// DeviceCases are the linkCases whose headers switches, cards and routers have added.
 var DeviceCases = []LinkCase{
 	{"arista 64", capture.LinkEthernet, Arista(Ether(iana.TypeIPv4, nil), 0x10, "secsnano"), Packet4},
 	{"arista 48", capture.LinkEthernet, Arista(Ether(iana.TypeIPv6, nil), 0x20, "scnano"), Packet6},

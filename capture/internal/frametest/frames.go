@@ -80,7 +80,7 @@ func ARP(n byte) []byte {
 	return Ether(iana.TypeARP, Join("\x00\x01\x08\x00\x06\x04\x00\x01", MAC(2), "\x0a\x00\x00\x01", make([]byte, 6), []byte{10, 0, 0, n}))
 }
 
-// Goose is a frame of a protection relay, profinet one of a controller. The zeros at their ends
+// Goose is a frame of a protection relay, profinet a frame of a controller. The zeros at their ends
 // are data.
 func Goose(sequence byte) []byte {
 	return Ether(0x88b8, Join("\x00\x01\x00\x4d\x00\x00\x00\x00", "\x61\x47 the data set of a relay", make([]byte, 40), []byte{sequence, 0, 0}))
@@ -130,7 +130,7 @@ func Arista(frame []byte, version int, time string) []byte {
 }
 
 // Macsec is a frame in a security tag of IEEE 802.1AE with the given control bits. sci is the
-// identifier of the channel, if the control bits announce one.
+// identifier of the channel, if the control bits announce it.
 func Macsec(frame []byte, control byte, sci string) []byte {
 	length := 0
 	if n := len(frame) - 12; n < 48 {

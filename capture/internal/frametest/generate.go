@@ -19,7 +19,7 @@ type generated struct {
 }
 
 // described has the fields of headers.Header, which this package cannot import: tests of
-// headers do so themselves. It converts to one.
+// headers do so themselves. It converts to a Header.
 type described struct {
 	Start, End, L4, Wire uint32
 	SrcPort, DstPort     uint16

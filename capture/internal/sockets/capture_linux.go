@@ -19,8 +19,9 @@ import (
 
 // Config says how a Capture waits.
 type Config struct {
-	// Wait continues the capture while an interface is down or removed, and captures from it
-	// once it is up, or one of its name: see Current. Without Wait, either event ends the capture.
+	// Wait continues the capture while an interface is down or removed, and captures again once that
+	// interface or a new one of its name is up: see Current. Without Wait, either event ends the
+	// capture.
 	Wait bool
 	// Idle is how long Next waits for packets before it returns without any; 0 means
 	// forever.
@@ -32,8 +33,7 @@ type Config struct {
 	// Fill appends packets that wait to a batch, and returns how many bytes that makes. An
 	// error ends the capture, after the packets before it.
 	Fill func(b *capture.Batch) (int, error)
-	// Delay returns how long Next lets the packets that wait become more. Nil stands for
-	// none.
+	// Delay returns how long Next lets the packets that wait become more. nil stands for no time.
 	Delay func() time.Duration
 }
 

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// CardCounts has what an interface lost before any socket, by its own counters: how much each
-// of them grew since the capture began.
+// CardCounts has what an interface lost before any socket: how much each of its own counters grew
+// since the capture began.
 type CardCounts [len(cardCounters)]uint64
 
-// The first counters are those of struct rtnl_link_stats64 (linux/if_link.h).
+// The first counters are in struct rtnl_link_stats64 (linux/if_link.h).
 const (
 	rxDropped = iota
 	rxMissed
 	rxFIFO
 	rxOver
 	rxNoHandler
-	ofDrivers // the first one that only drivers have
+	ofDrivers // the first counter that only drivers have
 )
 
 // cardCounters are the counters that are read. Other names of drivers repeat these, such as
@@ -27,8 +27,8 @@ var cardCounters = [...]struct {
 	name string
 	// at is the place in struct rtnl_link_stats64.
 	at int
-	// noLoss says that the packets were not lost for a capture: others received them (rx_nohandler),
-	// or they waited in the card (rx_no_buffer_count) or were shaped.
+	// noLoss says that the packets were not lost for a capture: they were received elsewhere
+	// (rx_nohandler), waited in the card (rx_no_buffer_count) or were shaped.
 	noLoss bool
 }{
 	rxDropped:                     {name: "rx_dropped", at: 6},
@@ -45,8 +45,8 @@ var cardCounters = [...]struct {
 }
 
 // Lost returns how many packets were lost at least. The kernel defines rx_dropped and
-// rx_missed_errors as parts of one sum. Drivers may count the same loss in any other counter
-// again, so only the largest one counts.
+// rx_missed_errors as parts of a sum. Drivers may count the same loss in any other counter
+// again, so only the largest number counts.
 func (c *CardCounts) Lost() uint64 {
 	most := c[rxDropped] + c[rxMissed]
 	for i, n := range c {

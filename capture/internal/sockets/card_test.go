@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCard adds up counters that begin above 0, wrap, begin anew, and are those of another interface.
+// TestCard adds up counters that begin above 0, wrap, begin anew, and belong to another interface.
 func TestCard(t *testing.T) {
 	type look struct {
 		index     int

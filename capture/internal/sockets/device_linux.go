@@ -78,8 +78,8 @@ func lookUp(fd int, name string) (Device, error) {
 	return d, nil
 }
 
-// Expect is LookUp. With wait, an interface that does not exist counts as one that is down, and that
-// carries Ethernet, as most do: its link type must be known before it is there.
+// Expect is LookUp. With wait, an interface that does not exist counts as an Ethernet interface that is
+// down, as most are: its link type must be known before it is there.
 func Expect(name string, wait bool) (Device, error) {
 	d, err := LookUp(name)
 	if wait && errors.Is(err, ErrNoInterface) && len(name) < unix.IFNAMSIZ {
@@ -88,10 +88,10 @@ func Expect(name string, wait bool) (Device, error) {
 	return d, err
 }
 
-// Current describes the interface to go on with: one of a name, if it is up, or else the one that a
-// packet socket is bound to, which may have another name by now. named and err come from LookUp. An
-// interface that one of the sockets others is bound to does not count: after interfaces have
-// swapped names, two sockets would use the same one.
+// Current describes the interface to go on with: the interface named, if it is up, or else the
+// interface that packet socket fd is bound to, which may have been renamed. named and err come from
+// LookUp. The interface named does not count if any of the sockets others is bound to it: after
+// interfaces have swapped names, two sockets would use the same interface.
 func Current(named Device, err error, fd int, others []int) (Device, error) {
 	if err == nil && named.Up {
 		if !slices.ContainsFunc(others, func(other int) bool {

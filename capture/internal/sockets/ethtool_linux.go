@@ -9,7 +9,7 @@ import (
 )
 
 // ethtool asks the driver of an interface (SIOCETHTOOL, linux/ethtool.h). The question and the answer
-// are words of 32 bits; the first one is the command.
+// are words of 32 bits; the first is the command.
 func ethtool(fd int, name string, words []uint32) bool {
 	request := struct { // struct ifreq
 		name [unix.IFNAMSIZ]byte
@@ -40,7 +40,7 @@ func (d *Device) askDriver(fd int) {
 type driverCounters struct {
 	number int // how many the driver has
 	at     [len(cardCounters)]int
-	some   bool // it has one of those that are looked for
+	some   bool // it has any of cardCounters
 	values []uint32
 }
 
@@ -71,7 +71,7 @@ func (c *driverCounters) read(fd int, name string, counts *CardCounts) {
 	}
 }
 
-// find looks for the names of counters among those of the driver.
+// find looks for cardCounters among the names of the driver's counters.
 func (c *driverCounters) find(fd int, name string, number int) {
 	const statistics, nameBytes = 1, 32 // ETH_SS_STATS, ETH_GSTRING_LEN
 	*c = driverCounters{number: number}

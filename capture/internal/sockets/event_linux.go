@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Event wakes a goroutine that polls. Any goroutine may call Set, one at a time the other
-// methods.
+// Event wakes a goroutine that polls. Any goroutine may call Set, and one goroutine at a time the
+// other methods.
 type Event struct {
 	mu sync.Mutex // guards fd between Set and Close
 	fd int
@@ -39,7 +39,7 @@ func (e *Event) Set() {
 	one := binary.NativeEndian.AppendUint64(nil, 1)
 	for {
 		// Any other error means that the counter is full, so that the event is set, or that
-		// this process may not write: whoever must be sure to wake another does it twice.
+		// this process may not write: callers that must be sure call Set twice.
 		if _, err := unix.Write(e.fd, one); err != unix.EINTR {
 			return
 		}

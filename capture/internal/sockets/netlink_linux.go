@@ -118,7 +118,7 @@ func Refusal(index, program int) string {
 		return ""
 	}
 	if begin := 4 + unix.SizeofNlMsghdr + unix.SizeofIfInfomsg + len(attributes); len(data) > begin {
-		// The words are an attribute behind the request, as those of an answer are.
+		// The reason is an attribute behind the request, laid out as the attributes of an answer.
 		words := syscall.NetlinkMessage{Header: syscall.NlMsghdr{Type: unix.RTM_NEWLINK}, Data: append(make([]byte, unix.SizeofIfInfomsg), data[begin:]...)}
 		return unix.ByteSliceToString(attributeOf(&words, unix.NLMSGERR_ATTR_MSG))
 	}
@@ -129,7 +129,7 @@ func Refusal(index, program int) string {
 func xdpAttributes(program int) []byte {
 	native, flags := binary.NativeEndian, uint32(unix.XDP_FLAGS_DRV_MODE)
 	if program >= 0 {
-		flags |= unix.XDP_FLAGS_UPDATE_IF_NOEXIST // it would refuse to take one off
+		flags |= unix.XDP_FLAGS_UPDATE_IF_NOEXIST // without it for -1: the kernel would refuse to take a program off
 	}
 	var b []byte
 	for _, a := range []struct {

@@ -20,7 +20,7 @@ type Port interface {
 	// LookUp looks for an interface of the port's name that can be captured from.
 	LookUp() (Device, error)
 	// Open opens the sockets. They let nothing in before Start. An error that is Final ends
-	// the capture. After any other one, Open is called again.
+	// the capture. After any other error, Open is called again.
 	Open() error
 	Final(err error) bool
 	// Start lets packets in, Stop lets no more in.
@@ -28,7 +28,7 @@ type Port interface {
 	Stop()
 	// Close closes the sockets, and drops their packets.
 	Close()
-	// Sockets appends the descriptors to poll, with -1 for closed sockets. The first one is a
+	// Sockets appends the descriptors to poll, with -1 for closed sockets. The first is a
 	// packet socket that is bound to the interface.
 	Sockets(set []unix.PollFd) []unix.PollFd
 	// Waiting reports whether packets can be read.
@@ -38,10 +38,10 @@ type Port interface {
 	// Drained reports whether all packets were read. That is final only once no more come
 	// in.
 	Drained() bool
-	// Counts returns how many packets came, including dropped ones.
+	// Counts returns how many packets came, including dropped packets.
 	Counts() (received, dropped uint64)
-	// CountedTwice returns how many packets, among those that came or were dropped, the interface may
-	// count as dropped (rx_dropped), too. Any goroutine may call it.
+	// CountedTwice returns how many of the packets of Counts the interface may count as dropped
+	// (rx_dropped), too. Any goroutine may call it.
 	CountedTwice() uint64
 }
 
@@ -64,7 +64,7 @@ type Interface struct {
 	outages uint64
 	down    bool
 	away    string // why the interface is gone: see watcher.readEvents
-	index   int    // that of the device, for the watcher
+	index   int    // Device.Index, for the watcher
 	seen    Device // as the watcher saw it last
 	card    card
 }
@@ -157,7 +157,7 @@ func (c *Capture) others(p Port) (fds []int) {
 }
 
 // resume captures from an interface again once it is back. Sockets follow an interface that comes
-// up again, also under another name, but not a new one of the same name. If it has another link
+// up again, also after it was renamed, but no new interface of its name. If it has another link
 // type, the capture ends with ErrLinkChanged, since the section names one link type for each
 // interface. Config.DrainTime bounds how long packets of a removed interface may take.
 func (c *Capture) resume(p Port) error {

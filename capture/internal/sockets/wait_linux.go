@@ -17,7 +17,7 @@ const (
 	// checkEvery is how often an interface that is down is looked up.
 	checkEvery = 200 * time.Millisecond
 	// drainEvery is how often sockets are looked at that may be empty already: poll does not
-	// report those.
+	// report empty sockets.
 	drainEvery = 5 * time.Millisecond
 )
 

@@ -22,8 +22,8 @@ const (
 const away = "the interface was moved to another network namespace"
 
 // watcher follows the interfaces of a capture: their properties, and what their cards lose. It has a
-// goroutine of its own: the kernel answers under a lock (RTNL), which others may hold for long, and
-// packets must not wait for it. Its sockets stay in the namespace of the capture.
+// goroutine of its own: the kernel answers under a lock (RTNL), which other processes may hold for long,
+// and packets must not wait for it. Its sockets stay in the namespace of the capture.
 type watcher struct {
 	capture *Capture
 	ended   chan struct{}
@@ -72,7 +72,7 @@ func (w *watcher) run() {
 	}
 }
 
-// What a look is for. The last one is for counts, too.
+// What a look is for. lastCounts is the last look, for counts.
 type purpose uint8
 
 const (

@@ -43,7 +43,7 @@ func usualMessages(n int) *exporttest.Wire {
 	return w
 }
 
-// TestAllocations reads records without allocating: only the one message of a template may.
+// TestAllocations reads records without allocating, except for the message with the template.
 func TestAllocations(t *testing.T) {
 	w := usualMessages(20)
 	e := &endless{left: 1 << 30}

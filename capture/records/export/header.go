@@ -26,7 +26,7 @@ const (
 	headSet   = 4
 )
 
-// Identifiers of sets. Those of data are the template's.
+// Identifiers of sets. A set of data has the identifier of its template.
 const (
 	setTemplates9 = 0
 	setOptions9   = 1

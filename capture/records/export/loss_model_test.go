@@ -23,7 +23,7 @@ type sent struct {
 	data     []byte
 }
 
-// modelExporter sends messages of one kind, and starts again now and then.
+// modelExporter sends messages of a kind, and starts again now and then.
 type modelExporter struct {
 	kind    records.Kind
 	address string
@@ -33,7 +33,7 @@ type modelExporter struct {
 	sends   []sent
 }
 
-// message is a message with a number of records, which no other one equals.
+// message is a message with a number of records. It equals no other message.
 func (e *modelExporter) message(number, uptime uint32, at int64, count int) []byte {
 	flow := exporttest.Flows[0]
 	flow.SourcePort = uint16(len(e.sends)) + 1
@@ -52,7 +52,7 @@ func (e *modelExporter) message(number, uptime uint32, at int64, count int) []by
 	return exporttest.SFlow("203.0.113.77", e.domain, number, uptime, exporttest.IPSample(flow, 1))
 }
 
-// run sends messages in some lives. Only the first one begins at any number: exporters that
+// run sends messages in some lives. Only the first life begins at any number: exporters that
 // start count from 0 on.
 func (e *modelExporter) run(at int64, lives int) {
 	number, uptime := e.rng.Uint32(), int64(e.rng.Uint32())*int64(time.Millisecond)
@@ -134,7 +134,7 @@ func TestLossModel(t *testing.T) {
 				clock: int64(rng.IntN(7200)-3600) * second,
 			}
 			if e.kind == records.NetFlow5 {
-				e.address = fmt.Sprintf("10.0.1.%d:2055", n) // all have one engine
+				e.address = fmt.Sprintf("10.0.1.%d:2055", n) // all have the same engine
 			}
 			e.run(1_700_000_000*second+int64(rng.IntN(20000))*int64(time.Millisecond), 1+rng.IntN(4))
 			come, expected := e.deliver()

@@ -3,6 +3,7 @@
 package export
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 
@@ -11,12 +12,12 @@ import (
 
 // decoded is the content of a message.
 type decoded struct {
-	records   uint32 // of data, those about the exporter among them
-	options   uint32 // those about the exporter
+	records   uint32 // of data, with records about the exporter
+	options   uint32 // records about the exporter
 	unknown   bool   // there are sets with an unknown number of records
 	templates bool   // there are templates
 	missing   uint16 // the template that is missing, 0 if none is
-	// Sets that could not be read, and those whose template nobody waits for.
+	// Sets that could not be read, and sets whose template nobody waits for.
 	undecodable, untemplated uint64
 	misdated                 uint64 // records whose times cannot be
 	misdatedAt               int64  // the first of these times
@@ -248,11 +249,4 @@ func (t *template) read(r *records.Record, x *values, p []byte) int {
 }
 
 // isZero reports whether all bytes are zero, as in padding.
-func isZero(p []byte) bool {
-	for _, b := range p {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isZero(p []byte) bool { return len(bytes.TrimLeft(p, "\x00")) == 0 }

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
-// TestOld reads messages of NetFlow v1 and v7 as those of v5 with the same flows.
+// TestOld expects the same records of NetFlow v1, v5 and v7 for the same flows.
 func TestOld(t *testing.T) {
 	read := func(data []byte) ([]records.Batch, records.Counts) {
 		r := NewReader(&exporttest.Wire{Datagrams: []exporttest.Datagram{{From: "203.0.113.1:2055", Data: data}}})

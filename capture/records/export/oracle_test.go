@@ -62,7 +62,7 @@ var undecodable = map[string]string{
 	"netflow5_test_invalid02":                                   "its header says 163 records, and there are 30",
 }
 
-// exporterOf gives the files of one exporter an address of their own.
+// exporterOf gives each exporter's files an address.
 func exporterOf(name string) string {
 	stem, _, _ := strings.Cut(strings.NewReplacer("_opttpl", "_tpl", "_tpldata", "_tpl", "_data", "_tpl").Replace(name), "_tpl")
 	h := uint32(2166136261)

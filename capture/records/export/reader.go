@@ -162,8 +162,8 @@ func begin(b *records.Batch, m *message) {
 	*b = records.Batch{Records: b.Records[:0], Raw: m.data, From: m.from, Kind: m.kind}
 }
 
-// decodeFrame decodes the message of a frame. It returns false if there is none, or it has
-// to wait.
+// decodeFrame decodes the message of a frame. It returns false if the frame has no message, or
+// the message has to wait.
 func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 	var m message
 	if !r.open(&m, i) {

@@ -25,7 +25,7 @@ func datagramOf(from string, at int64, data []byte) exporttest.Datagram {
 	return exporttest.Datagram{From: from, At: at, Data: data}
 }
 
-// read decodes messages of one exporter, a second apart.
+// read decodes messages of an exporter, a second apart.
 func read(t testing.TB, messages ...[]byte) ([]records.Batch, records.Counts) {
 	t.Helper()
 	var all []exporttest.Datagram

@@ -8,9 +8,9 @@ import "time"
 type unit uint8
 
 const (
-	messages   unit = iota // those before: NetFlow v9, sFlow
-	allRecords             // those before: IPFIX, NetFlow v5
-	ownRecords             // of flows, those before and in the message: softflowd
+	messages   unit = iota // messages before: NetFlow v9, sFlow
+	allRecords             // records before: IPFIX, NetFlow v5
+	ownRecords             // records of flows before and in the message: softflowd
 	units
 )
 
@@ -22,7 +22,7 @@ type arrival struct {
 	uptime    uint32
 	hasUptime bool
 	count     uint32 // of records
-	options   uint32 // those about the exporter
+	options   uint32 // records about the exporter
 	templates bool   // IPFIX that has some
 	unknown   bool   // the count is not known
 }

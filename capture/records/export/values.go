@@ -122,7 +122,7 @@ func (x *values) finishICMP(r *records.Record) {
 	r.SourcePort = 0
 }
 
-// finishUptime turns times since the exporter's start into those since 1970.
+// finishUptime turns times since the exporter's start into times since 1970.
 func (x *values) finishUptime(r *records.Record, m *message, s *source) {
 	if x.boot == 0 {
 		x.boot = s.boot
@@ -202,5 +202,5 @@ func (x *values) sampling() uint32 {
 	return uint32(min(n, math.MaxUint32))
 }
 
-// noAddress reports whether an address is none: zeros fill places that say nothing.
+// noAddress reports whether an address is missing: exporters fill its place with zeros.
 func noAddress(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }

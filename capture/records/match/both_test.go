@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// counted gives a record counters: packets and bytes, and those of the reverse direction. Without
-// the last it counts their sum.
+// counted gives a record counters of packets and bytes, and of the reverse direction. With two numbers
+// the record counts the sums of both directions.
 func counted(r records.Record, n ...uint64) records.Record {
 	r.Packets, r.Bytes, r.Both = n[0], n[1], true
 	if len(n) > 2 {

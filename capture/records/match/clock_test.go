@@ -51,7 +51,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestClockDelayed has one of a few messages come seconds late: the others say that the clock of
+// TestClockDelayed has a message come seconds late: the few others say that the clock of
 // their exporter, in whole seconds, may be right, or is as far behind as they were.
 func TestClockDelayed(t *testing.T) {
 	const ms = time.Millisecond
@@ -68,7 +68,7 @@ func TestClockDelayed(t *testing.T) {
 	}
 }
 
-// TestLately forgets the longest duration after two periods, and not before one.
+// TestLately forgets the longest duration after two periods, and not within the first.
 func TestLately(t *testing.T) {
 	var l lately
 	const start = int64(1_700_000_000_000_000_000)

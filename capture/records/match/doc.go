@@ -5,9 +5,10 @@
 //
 // A [Judge] is asked about batches in the order in which they came. Records of one point are
 // never copies of each other. The judge's memory is bounded. Records without room pass as
-// unchecked.
+// unchecked. The example reads messages, judges their records and cuts the copies out.
 //
 //	question                                file
+//	what a copy is; a judge                 config.go; judge.go
 //	which records report the same flow      key.go
 //	where a record was made, and its clock  points.go, clock.go
 //	policy owner; its memory                owners.go; owners_cell.go

@@ -35,6 +35,7 @@ type Held struct {
 
 // HoldConfig says for how long records wait.
 type HoldConfig struct {
+	// Window is how long a record waits. The default is until the next record comes.
 	Window time.Duration
 	// Merge gives a record the greatest counters of its copies.
 	Merge bool

@@ -145,7 +145,7 @@ func heap() int {
 }
 
 // TestHoldBorder emits a record when it has waited for the window, and not a nanosecond earlier. Our
-// clock was set back if a message is more than ten seconds older than the one before.
+// clock was set back if a message is more than ten seconds older than the message before.
 func TestHoldBorder(t *testing.T) {
 	const window = 3 * time.Second
 	start := int64(1_700_000_000_000_000_000)

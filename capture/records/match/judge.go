@@ -3,11 +3,8 @@
 package match
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/bits"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -16,36 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
-
-// Config defines the copies of a judge.
-type Config struct {
-	Key Key
-	// MayBiflow sets Key.Biflow with the first record that reports both directions.
-	MayBiflow bool
-	Points    PointKind
-	// NAT counts a record with translated addresses for both flows.
-	NAT bool
-	// OwnerTimeout is how long an owner may be silent after its reported time. Until then,
-	// records of other points are copies. The default 0 fits
-	// records with times: the flow moves as soon as another point reports a time that the owner did
-	// not report. Without times, 0 stands for twice the longest duration of a record.
-	OwnerTimeout time.Duration
-	// Prefer are the exporters that own a flow before others, the best first.
-	Prefer []netip.Addr
-	// PreferSampling prefers exporters with smaller sampling intervals.
-	PreferSampling bool
-	// Pairs, if not nil, matches records one to one.
-	Pairs *Deltas
-	// Boundary, if not nil, decides by interfaces only.
-	Boundary *Boundary
-	// Archives says that records come from files. If their times lie more than a day from when
-	// their messages came, an archive was sent again: its own times count then, and no offset.
-	Archives bool
-	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
-	// points.
-	Memory int
-	Secret secret.Secret
-}
 
 // Judgment details a judge's verdict on a record.
 type Judgment struct {
@@ -107,35 +74,6 @@ type timedRecord struct {
 	timeless   bool // the record has no times
 }
 
-const (
-	// pointsShare is the share of memory that points get, half of it for pairs of them.
-	pointsShare = 8
-	// pointCost and pairCost are about the memory of a point and of a pair of points.
-	pointCost, pairCost = 1 << 10, 64
-	// leastPoints and leastPairs are remembered in any case.
-	leastPoints, leastPairs = 64, 1 << 10
-)
-
-// forFlows returns the memory for flows.
-func (c *Config) forFlows() int { return c.Memory - c.Memory/pointsShare }
-
-// ErrConfig is wrapped by errors of New about values that cannot be.
-var ErrConfig = errors.New("impossible configuration")
-
-func (c *Config) check() error {
-	switch {
-	case int(c.Points) >= len(pointNames):
-		return fmt.Errorf("%w: unknown kind of points %d", ErrConfig, uint8(c.Points))
-	case c.OwnerTimeout < 0:
-		return fmt.Errorf("%w: owners may be silent for %v", ErrConfig, c.OwnerTimeout)
-	case c.Pairs != nil && c.Pairs.Start < 0:
-		return fmt.Errorf("%w: records may start %v apart", ErrConfig, c.Pairs.Start)
-	case c.Memory < 0:
-		return fmt.Errorf("%w: %d bytes of memory", ErrConfig, c.Memory)
-	}
-	return nil
-}
-
 // New makes a judge. Errors wrap ErrConfig, or come from layout.NewArena.
 func New(cfg Config) (*Judge, error) {
 	if err := cfg.check(); err != nil {
@@ -160,24 +98,6 @@ func New(cfg Config) (*Judge, error) {
 		return nil, err
 	}
 	return j, nil
-}
-
-// needed returns the parts of a record that decide whether it is a copy.
-func (c *Config) needed() records.Parts {
-	all := records.PartFlow | records.PartTime
-	for _, part := range []struct {
-		decides bool
-		part    records.Parts
-	}{
-		{c.Key.VLAN, records.PartVLAN}, {c.Key.VRF, records.PartVRF}, {c.Key.TOS, records.PartTOS}, {c.NAT, records.PartNAT},
-		{c.Points == Direction || c.Points == Interface || c.Points == Observation || c.Boundary != nil, records.PartPoint},
-		{c.Pairs != nil && (c.Pairs.Packets >= 0 || c.Pairs.Bytes >= 0), records.PartCounters},
-	} {
-		if part.decides {
-			all |= part.part
-		}
-	}
-	return all
 }
 
 // Judge returns verdicts about the records of a batch, and more about each. Both are valid
@@ -225,7 +145,7 @@ func (j *Judge) hash(all []records.Record) {
 }
 
 // translated returns the ends of a flow behind the translation of addresses, and reports
-// whether they differ from those before it.
+// whether they differ from the ends before it.
 func translated(r *records.Record) (from, to side, ok bool) {
 	from, to = side{r.Source, r.SourcePort}, side{r.Destination, r.DestinationPort}
 	before := [2]side{from, to}

@@ -194,8 +194,7 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// TestCuts judges the records of a world in batches of any size: the verdicts are those of
-// one batch.
+// TestCuts judges the records of a world in batches of any size. The size does not change verdicts.
 func TestCuts(t *testing.T) {
 	w := &world{rng: rand.New(rand.NewPCG(1, 2)), loss: 0.05}
 	w.routers = []*router{newRouter(1, 5*time.Second), newRouter(2, time.Minute)}
@@ -211,7 +210,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestFlood sends random flows: known ones keep their owner, and the others pass as unchecked.
+// TestFlood sends random flows. Known flows keep their owner, and the random flows pass unchecked.
 func TestFlood(t *testing.T) {
 	for name, cfg := range map[string]Config{"owner": {Memory: 64 << 10}, "pairs": {Memory: 64 << 10, Pairs: &Deltas{time.Second, -1, -1, -1}}} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
-// TestTemplateLate has two routers report the same flows, one of them at first without its
+// TestTemplateLate has two routers report the same flows, the first router at first without its
 // template. Records that waited have their time of arrival, and are kept once with the rest.
 func TestTemplateLate(t *testing.T) {
 	const messages, pause = 20, int64(3 * time.Second)
@@ -63,7 +63,7 @@ func TestTemplateLate(t *testing.T) {
 	}
 }
 
-// TestBurst has two exporters send the same flows in a burst of four messages. One is descheduled
+// TestBurst has two exporters send the same flows in a burst of four messages. The first exporter is descheduled
 // before the last, which has the uptime of all, and a second two seconds later, as softflowd
 // stamped them: its records are copies nevertheless.
 func TestBurst(t *testing.T) {
@@ -91,7 +91,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestBurstRestart has two exporters start again, each at another time, with the uptime that they had:
+// TestBurstRestart has two exporters start again, at different times, with the uptime that they had:
 // softflowd that reads a capture has none. What they send then has the time of the new process, so
 // that their records are copies.
 func TestBurstRestart(t *testing.T) {

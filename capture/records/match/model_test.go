@@ -3,6 +3,7 @@
 package match
 
 import (
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -109,7 +110,7 @@ func (w *world) run(flows int, length time.Duration) {
 		}
 	}
 	for _, r := range w.routers {
-		for _, flow := range sortedKeys(r.cache) {
+		for _, flow := range slices.Sorted(maps.Keys(r.cache)) {
 			w.send([]observed{r.export(flow, r.cache[flow].end+r.inactive)})
 		}
 	}
@@ -117,14 +118,6 @@ func (w *world) run(flows int, length time.Duration) {
 	if w.waits != nil {
 		slices.SortStableFunc(w.out, func(a, b observed) int { return int(a.Received + w.waits(&a) - b.Received - w.waits(&b)) })
 	}
-}
-
-func sortedKeys(m map[int]*observed) (keys []int) {
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // send delivers records after some time, or loses them.
@@ -161,12 +154,12 @@ type result struct {
 	records, kept, lost, unchecked int
 	// flowsLost are flows of which records came and none was kept.
 	flowsLost int
-	// sum is by how much the bytes that were kept differ from those of the packets.
+	// sum is by how much the bytes that were kept differ from the bytes of the packets.
 	sum float64
 }
 
-// check says what became of records. One that was removed is lost if no kept record of another
-// point reports the flow around that time.
+// check says what became of records. A removed record is lost if no kept record of a different point
+// reports the flow around that time.
 func (w *world) check(verdicts []records.Verdict, slack int64) (r result) {
 	kept := map[int][]*observed{}
 	known := map[int]bool{}

@@ -80,7 +80,7 @@ func newOwnersOf(groups int) (*owners, error) {
 func (o *owners) rank(point uint32, rank uint8) { o.ranks[point] = rank }
 
 // line returns the number of a flow's line. The upper bits of the flow choose the group at first.
-// Bits of its tag choose the group among those that it has grown to, and the line.
+// Bits of its tag choose the group among the groups that this has grown to, and the line.
 func (o *owners) line(flow uint64) uint64 {
 	group, _ := bits.Mul64(flow, o.first)
 	return (group<<o.grown|tagOf(flow)>>(ownerTagBits-o.grown))*ownerGroup | flow%ownerGroup

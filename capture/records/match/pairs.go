@@ -96,8 +96,8 @@ func (p *pairs) push(line *layout.Line) {
 }
 
 // judge looks for the record of another point that is nearest in time and within the
-// deltas, and that no record of this point was matched with. Where there is none the
-// record is remembered.
+// deltas, and that no record of this point was matched with. If there is no such record, it
+// remembers s.
 func (p *pairs) judge(s *timedRecord) (uint32, records.Verdict) {
 	if s.point > MaxPairPoints {
 		return 0, records.Unchecked

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// TestPairsOfOneFlow has two exporters report each packet of one flow, the second a second later.
+// TestPairsOfOneFlow has two exporters report each packet of a flow, the second a second later.
 // All records match, however many are alive, until memory is full: then the count of records
 // without room says so. A judge that resumes in between has the same verdicts.
 func TestPairsOfOneFlow(t *testing.T) {

@@ -4,6 +4,7 @@ package match
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
@@ -25,10 +26,8 @@ var pointNames = []string{"exporter", "direction", "interface", "same", "observa
 
 // ParsePointKind reads the name of a kind.
 func ParsePointKind(s string) (PointKind, error) {
-	for i, name := range pointNames {
-		if s == name {
-			return PointKind(i), nil
-		}
+	if i := slices.Index(pointNames, s); i >= 0 {
+		return PointKind(i), nil
 	}
 	return 0, errors.New("must be exporter, direction, interface, same or observation")
 }

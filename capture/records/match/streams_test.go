@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// stream is one five-tuple whose packets exporters of any kind see. The model knows the packets
+// stream is a five-tuple whose packets exporters of any kind see. The model knows the packets
 // of each record, and shares no code with the judge.
 type stream struct {
 	packets []int64 // times
@@ -81,7 +81,7 @@ func (s *stream) report(rng *rand.Rand, number int, e streamExporter) {
 // streamResult is what became of the packets of streams.
 type streamResult struct {
 	packets, kept, copies int
-	// lost counts packets in no kept record, twice those in a further one.
+	// lost counts packets in no kept record, twice the packets in a further kept record.
 	lost, twice int
 	// wrong counts copies that begin when no kept record of another exporter lasted.
 	wrong int
@@ -190,8 +190,8 @@ func TestStreams(t *testing.T) {
 		parts int // of a flow, with a pause after each
 		sees  func(rng *rand.Rand, exporter int) func(part int) bool
 		// lost and twice are the largest shares of packets, wrong is of copies. If all copies are
-		// wrong, one in 2,000 streams may have one: a pause that lasts as long as the one between
-		// the flows takes its place.
+		// wrong, one in 2,000 streams may have copies: a pause as long as the pause between the
+		// flows takes its place.
 		lost, wrong, twice float64
 	}{
 		"two flows": {2, func(_ *rand.Rand, exporter int) func(int) bool {

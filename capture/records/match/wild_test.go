@@ -52,7 +52,7 @@ func TestWildPairs(t *testing.T) {
 	}
 }
 
-// TestWildSlices has records of any duration for slices of one flow: only records of about the
+// TestWildSlices has records of any duration for slices of a flow: only records of about the
 // same duration are of the same packets.
 func TestWildSlices(t *testing.T) {
 	at := func(start, end int64) *records.Record { return &records.Record{Start: start, End: end} }

@@ -3,6 +3,7 @@
 package relay
 
 import (
+	"bytes"
 	"container/list"
 	"encoding/binary"
 	"net/netip"
@@ -281,14 +282,7 @@ func (m *cut) lower(at int, by uint32) {
 }
 
 // isZero reports whether all bytes are zero.
-func isZero(p []byte) bool {
-	for _, b := range p {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isZero(p []byte) bool { return len(bytes.TrimLeft(p, "\x00")) == 0 }
 
 // lru is a map of limited size, which forgets the least recently used entry. The zero value is not
 // ready: use newLRU.
@@ -319,14 +313,11 @@ func (m *lru[K, V]) get(key K) (value V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// add adds a new key. If the map is full, it removes the least recently used entry, and returns its
-// value.
-func (m *lru[K, V]) add(key K, value V) (old V, full bool) {
-	if e := m.order.Back(); len(m.byKey) >= m.limit {
-		last := m.order.Remove(e).(*entry[K, V])
+// add adds a new key. If the map is full, the least recently used entry makes room.
+func (m *lru[K, V]) add(key K, value V) {
+	if len(m.byKey) >= m.limit {
+		last := m.order.Remove(m.order.Back()).(*entry[K, V])
 		delete(m.byKey, last.key)
-		old, full = last.value, true
 	}
 	m.byKey[key] = m.order.PushFront(&entry[K, V]{key, value})
-	return old, full
 }

@@ -42,7 +42,7 @@ func TestSharedUnharmed(t *testing.T) {
 	}
 }
 
-// readFile returns the messages of a file, those of one datagram behind its templates.
+// readFile returns the messages of a file. A datagram comes behind its templates.
 func readFile(t *testing.T, name string) []records.Batch {
 	t.Helper()
 	switch filepath.Ext(name) {
@@ -84,7 +84,7 @@ func readFile(t *testing.T, name string) []records.Batch {
 	return nil
 }
 
-// TestShared wants two exporters of one domain to be found where their messages have templates.
+// TestShared expects two exporters of the same domain to be found if their messages have templates.
 func TestShared(t *testing.T) {
 	message := func(kind records.Kind, from string, domain uint32) *records.Batch {
 		raw := make([]byte, 24)

@@ -95,7 +95,7 @@ func all(n int, yield func([]records.Verdict) bool) {
 	}
 }
 
-// seeds are messages of each protocol: some of templates, and one that they are for.
+// seeds are messages of each protocol, the templates before the message that they are for.
 func seeds() map[string][][]byte {
 	usual := exporttest.Template(256, exporttest.UsualTemplate...)
 	data := exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...))

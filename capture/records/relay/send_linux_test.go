@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/relay"
 )
 
-// TestSend sends messages with the own address, and with those of exporters.
+// TestSend sends messages with the own address, and with addresses of exporters.
 func TestSend(t *testing.T) {
 	labtest.Enter(t)
 	if err := os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("0"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 )
 
 // code is what a page writes between backticks: a folder of this project, or a test.
-var code = regexp.MustCompile("`((?:asm|bench|capture|cmd|engine|layout)(?:/[a-z0-9_]+)+|(?:Test|Fuzz)[A-Z]\\w*)`")
+var code = regexp.MustCompile("`((?:asm|bench|capture|cmd|engine|layout)(?:/[a-z0-9_]+)+|(?:Test|Fuzz)[A-Z]\\w*(?:/\\w+)?)`")
 
 // TestPromises finds the tests that guarantees.md and security.md name, in the folder that they
 // name before. Each promise has one.
@@ -50,7 +50,7 @@ func held(t *testing.T, page, promise string) int {
 	tests, folder := 0, ""
 	for _, found := range code.FindAllStringSubmatch(promise, -1) {
 		word := found[1]
-		if strings.Contains(word, "/") {
+		if strings.Contains(word, "/") && !strings.HasPrefix(word, "Test") {
 			folder = word
 			continue
 		}
@@ -64,9 +64,13 @@ func held(t *testing.T, page, promise string) int {
 	return 1
 }
 
-// hasTest reports whether a folder of the project has a test or a fuzz target.
+// hasTest reports whether a folder of the project has a test or a fuzz target, or a script for TestScripts/.
 func hasTest(t *testing.T, folder, test string) bool {
 	t.Helper()
+	if script, ok := strings.CutPrefix(test, "TestScripts/"); ok {
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(folder), "testdata", "script", script+".txtar"))
+		return err == nil
+	}
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*_test.go"))
 	if err != nil {
 		t.Fatal(err)

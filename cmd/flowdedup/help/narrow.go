@@ -61,8 +61,8 @@ func fill(text string, columns int) string {
 	return strings.Join(out, "\n")
 }
 
-// fold puts words on lines of at most this many columns. The first begins at column from, and the
-// later ones below it.
+// fold puts words on lines of at most this many columns. The first line begins at column from, and
+// the others below it.
 func fold(words []string, from, columns int) string {
 	var out strings.Builder
 	at := from

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package once makes a second value of a flag wrong usage. Package pflag takes the last
-// value, and silently loses the first one. The errors of this package about numbers and switches
+// value, and silently loses the first. The errors of this package about numbers and switches
 // say which values the flag takes; pflag's name functions of Go.
 package once
 

@@ -39,7 +39,7 @@ const (
 	// largest keeps sums and the next power of ten finite.
 	largest = 1e300
 	// The logarithm of a power may differ from a whole number in its last bits. Without
-	// slack it would be rounded to the next one.
+	// slack it would be rounded to the next whole number.
 	slack = 1e-9
 	// latest are the last nanoseconds that a time.Time shows exactly.
 	latest = 1 << 62

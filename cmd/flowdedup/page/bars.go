@@ -16,7 +16,7 @@ type Bars struct {
 	Parts [2]string
 }
 
-// Bar is one value, which is not negative.
+// Bar is a value, which is not negative.
 type Bar struct {
 	Name  string
 	Value float64
@@ -71,7 +71,7 @@ func (b Bars) html(titled bool) (markup, error) {
 	return out.markup(), nil
 }
 
-// shorten cuts a name that has more letters than there is room for, at least one.
+// shorten cuts a name to room letters, room being at least 1.
 func shorten(name string, room int) string {
 	if utf8.RuneCountInString(name) <= room {
 		return name

@@ -32,13 +32,13 @@ type Series struct {
 	Hollow map[float64]bool
 }
 
-// Point is one point of a series, in the units of the axes.
+// Point is a point of a series, in the units of the axes.
 type Point struct{ X, Y float64 }
 
 // Bound is the interval that holds the true value at X.
 type Bound struct{ X, Low, High float64 }
 
-// Columns are named columns, of one color. Those with negative values hang below 0.
+// Columns are named columns of the same color. Columns of negative values hang below 0.
 type Columns struct {
 	Name string
 	List []Column
@@ -62,8 +62,8 @@ func (b *builder) begin(width, height int, title string, titled bool) {
 	}
 }
 
-// The sizes of a drawing. The page scales it to the width of the screen. It has larger letters
-// on narrow ones, and there is room for these.
+// The sizes of a drawing. The page scales it to the width of the screen. On narrow screens it has
+// larger letters, for which there is room.
 const (
 	chartWidth = 480
 	plotHeight = 230
@@ -80,7 +80,7 @@ const (
 	titleHeight = 22
 )
 
-// numbered is a series and its index, which selects its color and mark. One with columns
+// numbered is a series and its index, which selects its color and mark. A series of columns
 // has no points.
 type numbered struct {
 	Series
@@ -96,7 +96,7 @@ type layout struct {
 	Title, XLabel, YLabel    string
 	Width, Height            int
 	Left, Right, Top, Bottom float64 // of the area that the lines lie in
-	Zero                     float64 // where values are 0, at Bottom without negative ones
+	Zero                     float64 // where values are 0: at Bottom unless there are negative values
 	XTicks, YTicks           []placed
 	Changes                  []placed // of the clocks
 	Legend                   bool     // the axis names columns of one kind

@@ -13,7 +13,7 @@ func (l *layout) across(at float64) float64 { return round(l.Left + at*(l.Right-
 func (l *layout) up(at float64) float64     { return round(l.Bottom - at*(l.Bottom-l.Top)) }
 
 // mostMarks is how many points of a line have marks: more would hide the line. mostTitled is how many
-// columns say their values: nobody can point at narrower ones.
+// columns say their values: nobody can point at narrower columns.
 const mostMarks, mostTitled = 60, 120
 
 // draw returns a series without its entry of the legend.
@@ -68,7 +68,7 @@ func (d *drawn) key(s *numbered, at placed) {
 // column returns the outline of a column.
 func (l *layout) column(b box, x, y *span) string {
 	left, right := l.across(x.at(b.from)), l.across(x.at(b.to))
-	if right-left > 3 { // a gap to the next one
+	if right-left > 3 { // a gap to the next column
 		right--
 	}
 	return fmt.Sprintf("M%g %gH%gV%gH%gz", left, l.up(y.at(b.low)), max(right, left+1), l.up(y.at(b.high)), left)

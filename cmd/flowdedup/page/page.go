@@ -47,8 +47,8 @@ type Live struct {
 // Fact is a number, or a few words, with its name.
 type Fact struct{ Name, Value string }
 
-// mostLarge is how many facts stand in large letters, and largeLetters the most that such a one has.
-// The others are at the end.
+// mostLarge is how many facts stand in large letters, and largeLetters the most letters of such a
+// fact. Other facts are at the end.
 const mostLarge, largeLetters = 4, 16
 
 // wide reports whether the value needs a line of its own.
@@ -61,7 +61,7 @@ type Section struct {
 	Pictures []Picture
 	Caption  string
 	Table    *Table
-	// Numbers are those of the pictures, folded away, if Table has others.
+	// Numbers are the numbers of the pictures, folded away, if Table has other numbers.
 	Numbers *Table
 	Text    []string
 }
@@ -151,7 +151,7 @@ func (p *Page) alerts(b *builder) {
 	b.addf("</ul>\n")
 }
 
-// split returns the facts for the top and those for the end.
+// split returns the facts for the top and the facts for the end.
 func (p *Page) split() (large, rest []Fact) {
 	for _, f := range p.Facts {
 		if len(large) < mostLarge && utf8.RuneCountInString(f.Value) <= largeLetters {

@@ -14,7 +14,7 @@ type TableColumn struct {
 type Table struct {
 	Columns []TableColumn
 	Rows    [][]string
-	// Name, if any, is the caption. The heading of the section is, without one.
+	// Name is the caption; if it is "", the heading of the section.
 	Name string
 	// Class returns the style of a row: best, fails or nothing. It may be nil.
 	Class func(row int) string

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package settings sets flags from the environment and from a file (TOML). The order of
-// precedence is: the command line, then the environment, then the file, then the default. A
-// flag that takes several values has the values of only one of these places.
+// precedence is: the command line, then the environment, then the file, then the default. All
+// values of a flag come from the same place.
 package settings
 
 import (
@@ -48,8 +48,8 @@ func Define(root *cobra.Command, prefix string, wrap func(error) error, warn fun
 	}
 }
 
-// mistyped returns an error for each variable with the prefix that is no flag of any command,
-// but nearly one: one letter of three differs at most, and two in all.
+// mistyped returns an error for each variable with the prefix whose name is nearly a flag of a
+// command: at most one letter of three differs, and two in all.
 func mistyped(root *cobra.Command, prefix string) (all []error) {
 	known := map[string]bool{}
 	for _, c := range append(root.Commands(), root) {
@@ -73,7 +73,7 @@ func mistyped(root *cobra.Command, prefix string) (all []error) {
 	return all
 }
 
-// Nearest returns the word that a mistyped one probably stands for: the first with the fewest
+// Nearest returns the word that typed probably stands for: the first with the fewest
 // letters to change, add or leave out (Levenshtein's distance). It returns "" if these are more
 // than letters.
 func Nearest(typed string, words []string, letters int) string {

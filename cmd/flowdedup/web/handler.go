@@ -18,12 +18,12 @@ import (
 // Content is the content of a server. Its functions may be called concurrently.
 type Content struct {
 	// Page writes the HTML of /, which browsers load again every Refresh, at least a second, but
-	// not as /?paused: the page has a link there, and one back.
+	// not as /?paused: the page has a link there, and a link back.
 	Page    func(w io.Writer, paused bool) error
 	Refresh time.Duration
 	// Health is the answer of /healthz.
 	Health func() Health
-	// Metrics writes the metrics of the program to /metrics. Those of the process follow.
+	// Metrics writes the metrics of the program to /metrics. Metrics of the process follow.
 	Metrics func(w io.Writer) error
 	// Status is the object of /status.json; nil for no such path.
 	Status func() any
@@ -113,8 +113,8 @@ func limitConcurrency(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// withSecurityHeaders sets headers that keep answers from being framed by another page,
-// taken for another type of content, or kept.
+// withSecurityHeaders sets headers that keep answers from being framed by other pages,
+// taken for other types of content, or kept.
 func withSecurityHeaders(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
@@ -168,7 +168,7 @@ func HealthAt(updated time.Time, reasons []string) Health {
 // onlyHosts answers connections to loopback only if they ask for localhost, an IP address, or
 // the host of the address that --http has. It stops DNS rebinding: a page from elsewhere can
 // point its own name at this host and read the answers through the operator's browser, but it
-// cannot use one of these names. A request without a name does not come from a browser.
+// cannot use these names. A request without a name does not come from a browser.
 // Connections to other addresses are answered whatever they ask for, as a host cannot know
 // its names.
 func onlyHosts(address string, h http.Handler) http.Handler {

@@ -24,7 +24,7 @@ type Metric[S any] struct {
 // Values gives each value of a metric with the values of its labels.
 type Values[S any] = func(s S, give func(v float64, labels ...string))
 
-// Part returns the one value of a part of a status, and none if the part is nil.
+// Part returns the only value of a part of a status, and none if the part is nil.
 func Part[S, T any](part func(S) *T, value func(*T) float64) Values[S] {
 	return func(s S, give func(float64, ...string)) {
 		if p := part(s); p != nil {
@@ -83,7 +83,7 @@ func WriteMetrics[S any](w io.Writer, metrics []Metric[S], s S) error {
 }
 
 // series returns a value for each combination of labels. If two outputs have the same
-// name, the first one counts: Prometheus rejects a series that appears twice.
+// name, the first counts: Prometheus rejects a series that appears twice.
 func (m *Metric[S]) series(s S) map[string]float64 {
 	all := map[string]float64{}
 	m.Values(s, func(v float64, labels ...string) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Limits on connections, so that no client holds one for long.
+// Limits on connections, so that no client holds a connection for long.
 const (
 	headTimeout    = 5 * time.Second
 	writeTimeout   = 30 * time.Second
@@ -85,7 +85,7 @@ func (s *Server) Close() error {
 // ErrAddress is wrapped by errors about an address that cannot be parsed.
 var ErrAddress = errors.New("not an address to listen on")
 
-// loopback is the host of addresses without one.
+// loopback is the host of addresses that name none.
 const loopback = "127.0.0.1"
 
 // address completes host:port, :port or port. To be reached from other hosts, the user
@@ -130,8 +130,8 @@ func listen(full string) (net.Listener, error) {
 	return nil, fmt.Errorf("%s: %w%s", full, err, hint)
 }
 
-// maxConnections is how many clients may be connected. Further ones replace idle ones: the
-// oldest one of the host that has the most, so that silent and slow clients keep nobody out.
+// maxConnections is how many clients may be connected. A further client replaces the oldest idle
+// client of the host that has most, so that silent and slow clients keep nobody out.
 const maxConnections = 64
 
 // connections are the connections of a server.
@@ -149,7 +149,7 @@ type connection struct {
 // connectionKey is the key of a connection in the context of its requests.
 type connectionKey struct{}
 
-// begin notes a connection, and closes another one if there are too many.
+// begin notes a connection, and closes an older connection if there are too many.
 func (c *connections) begin(ctx context.Context, conn net.Conn) context.Context {
 	one := &connection{Conn: conn}
 	one.host, _, _ = net.SplitHostPort(conn.RemoteAddr().String()) // without a port it is ""
@@ -167,8 +167,8 @@ func (c *connections) begin(ctx context.Context, conn net.Conn) context.Context 
 	return context.WithValue(ctx, connectionKey{}, one)
 }
 
-// excess returns the connection to end. It is one that is not being answered; the newest one is
-// always such a connection.
+// excess returns the connection to end, which is not being answered. There is such a connection:
+// the newest.
 func (c *connections) excess() *connection {
 	of := map[string]int{}
 	for _, one := range c.all {

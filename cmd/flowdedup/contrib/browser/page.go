@@ -25,7 +25,7 @@ var own string
 // style is the style of the program's pages with the additions of this page.
 func style() string { return page.Style() + own }
 
-// policy says what a page may load: scripts as given, and nothing of another host. The worker is
+// policy says what a page may load: scripts as given, and nothing of other hosts. The worker is
 // a Blob, so that it has this policy, too. Styles may stand in the page, as in the pages that
 // the program writes and the frame shows.
 func policy(scripts, requests, styles string) string {

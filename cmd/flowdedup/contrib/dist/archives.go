@@ -22,7 +22,7 @@ type entry struct {
 	program    bool
 }
 
-// entries returns the content of a product's archive, below one folder.
+// entries returns the content of a product's archive, below a folder.
 func (r *release) entries(p *product, on platform) ([]entry, error) {
 	list := []entry{
 		{p.file(on), r.program(p, on), true},

@@ -38,7 +38,7 @@ func (r *release) components(platforms []platform) error {
 	return nil
 }
 
-// bom returns the list of one product.
+// bom returns the list of a product.
 func (r *release) bom(p *product, platforms []platform, known *classifier.Classifier) (*cdx.BOM, error) {
 	modules, err := r.modules(p)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *release) bom(p *product, platforms []platform, known *classifier.Classi
 	return bom, nil
 }
 
-// component describes a module. Its hash is the one in go.sum: the SHA-256 of the list of the
+// component describes a module. Its hash is the hash in go.sum: the SHA-256 of the list of the
 // SHA-256 of its files (golang.org/x/mod/sumdb/dirhash). Go's library has none.
 func component(known *classifier.Classifier, m module) (cdx.Component, error) {
 	_, licences, err := licencesOf(known, m)

@@ -88,7 +88,7 @@ func made(t *testing.T) string {
 	return dir
 }
 
-// one returns the one file of a folder that matches.
+// one returns the only file of a folder that matches.
 func one(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -321,7 +321,7 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// TestAgain compares two runs: SHA256SUMS of the one names the files of the other.
+// TestAgain compares two runs: SHA256SUMS of each names the files of both.
 func TestAgain(t *testing.T) {
 	again := os.Getenv("DIST_AGAIN")
 	if again == "" {

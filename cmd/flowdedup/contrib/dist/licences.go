@@ -143,8 +143,8 @@ func licencesOf(known *classifier.Classifier, m module) (texts [][]byte, names [
 	return texts, slices.Compact(names), nil
 }
 
-// check returns the names of the licences in a text. It rejects one that is not permitted, and
-// a text that has none that is known.
+// check returns the names of the licences in a text. It rejects licences that are not permitted,
+// and texts without a known licence.
 func check(known *classifier.Classifier, text []byte) (names []string, err error) {
 	for _, m := range known.Match(text).Matches {
 		if m.MatchType != "License" {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// release is one version of the project.
+// release is a version of the project.
 type release struct {
 	root    string // of a clean clone of the commit, in work
 	out     string
@@ -168,7 +168,7 @@ type platform struct {
 func (p platform) String() string { return p.os + "/" + p.arch }
 
 // name is the part of a file's name.
-func (p platform) name() string { return p.os + "_" + p.arch + cmp.Or(p.arm, "") }
+func (p platform) name() string { return p.os + "_" + p.arch + p.arm }
 
 // all are the platforms of a release. Kernels in assembly run on amd64 and arm64.
 var all = []platform{
@@ -178,11 +178,6 @@ var all = []platform{
 }
 
 // choose returns the platforms to make; "" stands for all.
-func choose(only string) (chosen []platform) {
-	for _, p := range all {
-		if only == "" || only == p.String() {
-			chosen = append(chosen, p)
-		}
-	}
-	return chosen
+func choose(only string) []platform {
+	return slices.DeleteFunc(slices.Clone(all), func(p platform) bool { return only != "" && only != p.String() })
 }

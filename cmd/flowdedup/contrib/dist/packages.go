@@ -85,7 +85,7 @@ func (r *release) contrib(name string) string {
 // homepage is where the project is.
 const homepage = "https://github.com/flowdedup/flowdedup"
 
-// pack makes one package.
+// pack makes a package.
 func (r *release) pack(p *product, on platform, format string) error {
 	contents, err := r.contents(p, on, format)
 	if err != nil {

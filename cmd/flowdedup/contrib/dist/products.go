@@ -4,10 +4,11 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// product is one of the programs of a release, with its files.
+// product is a program of a release, with its files.
 type product struct {
 	name   string // of the program, its packages, images and archives
 	module string // folder of its module
@@ -23,12 +24,12 @@ type product struct {
 	// suggests are packages that it can use, in a deb and in an rpm.
 	suggests map[string][]string
 	extcap   bool     // it is a program of Wireshark, too
-	config   string   // folder of settings, if they have one
+	config   string   // folder of settings, or ""
 	env      []string // of the image
 	ports    []string // that the image listens on
 }
 
-// products are the programs of a release. One that calls methods by names that it computes, as
+// products are the programs of a release. A program that calls methods by names that it computes, as
 // html/template does, is larger by 3 MB, since the linker keeps every method then.
 var products = []*product{
 	{
@@ -68,14 +69,7 @@ const mainModule = "github.com/flowdedup/flowdedup"
 func (p *product) path() string { return strings.TrimSuffix(mainModule+"/"+p.module, "/.") }
 
 // runsOn reports whether the product is made for a platform.
-func (p *product) runsOn(on platform) bool {
-	for _, system := range p.systems {
-		if system == on.os {
-			return true
-		}
-	}
-	return false
-}
+func (p *product) runsOn(on platform) bool { return slices.Contains(p.systems, on.os) }
 
 // file is the name of the program on a platform.
 func (p *product) file(on platform) string {

@@ -41,7 +41,7 @@ func (r *release) recipes(platforms []platform) error {
 // errPlatform is the error of a recipe for a platform that has no archive.
 var errPlatform = errors.New("no archive for the platform")
 
-// fillRecipes writes the recipes of a folder into another. sums are the SHA-256 of the archives
+// fillRecipes writes the recipes of folder from into folder to. sums are the SHA-256 of the archives
 // of the main program, by the names of their platforms.
 func (r *release) fillRecipes(from, to string, sums map[string]string) error {
 	archives := map[string]string{}

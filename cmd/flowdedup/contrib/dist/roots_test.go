@@ -106,7 +106,7 @@ func TestDebian(t *testing.T) {
 	}
 }
 
-// TestHub installs the hub's package in a clean root, makes a token as root and as another
+// TestHub installs the hub's package in a clean root, makes a token as root and as a plain
 // user, and removes it.
 func TestHub(t *testing.T) {
 	deb, dir := one(t, made(t), "flowdedup-hub_*_amd64.deb"), root(t)

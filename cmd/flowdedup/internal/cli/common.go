@@ -31,7 +31,7 @@ type Common struct {
 	Part       PartFlags
 }
 
-// Flags returns the flags. The usual methods are for traffic, the measuring ones for
+// Flags returns the flags. The usual methods are for traffic, the measuring methods for
 // experiments.
 func (c *Common) Flags(usual []string, measuring ...string) []Flag {
 	return slices.Concat(c.Filter.Flags(), c.Part.Flags(), c.MethodFlags(usual, measuring...), []Flag{c.MergeFlag()}, c.RunFlags(), []Flag{c.ProgressFlag()})
@@ -61,8 +61,6 @@ func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
 			unlimited = append(unlimited, "method="+one.method+": "+one.why)
 		}
 	}
-	c.Method = "auto"
-	c.FPR = DefaultFPR
 	return []Flag{
 		{Name: "method", Group: GroupAdvanced, To: NewParsed(&c.Method, "auto", "method", OneOf(all...)), Words: all, Help: usage},
 		{Name: "memory", Group: GroupAdvanced, To: NewParsed(&c.Memory, "", "size", ParseMemory), Words: []string{"l1", "l2", "l3", "64MiB", "1GiB"}, Not: unlimited, Help: "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)"},
@@ -73,7 +71,6 @@ func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
 
 // RunFlags returns the flags of how a command runs and prints.
 func (c *Common) RunFlags() []Flag {
-	c.Workers = defaultWorkers()
 	return append([]Flag{
 		{Name: "workers", Group: GroupAdvanced, To: NewParsed(&c.Workers, "0", "N", parseWorkers), Help: "number of threads; the result does not depend on it (0: one per processor)"},
 	}, c.PrintFlags()...)

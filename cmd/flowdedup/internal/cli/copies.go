@@ -27,7 +27,6 @@ func (f *CopyFlags) Flags() []Flag {
 	if f.Window == (window.Window{}) {
 		f.Window.Duration = window.Default
 	}
-	f.Identity = identity.L3
 	return []Flag{
 		{Name: "window", Group: GroupCompare, To: NewParsed(&f.Window, f.Window.String(), "window", ParseWindow), Words: []string{"1ms", "100ms", "1s", "n:1000000", "landmark:1h", "none"}, Help: "window of copies: 1ms, n:1000 packets, landmark:1h, none"},
 		IdentityFlag(&f.Identity),

@@ -37,7 +37,7 @@ type Env struct {
 	mu       sync.Mutex             // guards the fields below, and lines on stderr
 	hangup   atomic.Pointer[func()] // called on SIGHUP; nil if SIGHUP ends the command
 	warnings int
-	// clearProgress clears the progress line before other output; nil without one.
+	// clearProgress clears the progress line before other output; nil if no line is shown.
 	clearProgress func()
 }
 

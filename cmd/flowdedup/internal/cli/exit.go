@@ -63,7 +63,7 @@ var ErrDifferent = errors.New("different")
 // ErrUnknown is the error of a run that could not decide. The summary says why.
 var ErrUnknown = errors.New("unknown")
 
-// ExitCode returns the exit code of a command that returned err: the most severe one of its parts.
+// ExitCode returns the exit code of a command that returned err: the most severe code of its parts.
 func (e *Env) ExitCode(err error) int {
 	worst := ExitDone
 	for _, one := range flatten(err) {
@@ -104,8 +104,8 @@ func (e *Env) codeOf(err error) int {
 	return ExitFailed
 }
 
-// isNote reports whether an error only says where the packets of a failed run are.
-// Another error says why the run failed.
+// isNote reports whether an error only says where the packets of a failed run are. The reason
+// of the failure is an error of its own.
 func isNote(err error) bool {
 	var kept *sink.KeptError
 	return errors.As(err, &kept) && kept.Err == nil
@@ -137,7 +137,7 @@ func flatten(err error) []error {
 	return out
 }
 
-// MarkUsage marks joined errors that wrap one of a kind: a different command line avoids them.
+// MarkUsage marks joined errors that wrap kind: a different command line avoids them.
 func MarkUsage(err, kind error) error {
 	var out []error
 	for _, one := range flatten(err) {
@@ -147,6 +147,11 @@ func MarkUsage(err, kind error) error {
 		out = append(out, one)
 	}
 	return errors.Join(out...)
+}
+
+// NothingRead reports that a run failed before its first packet, so that it has no result.
+func NothingRead(packets uint64, err error) bool {
+	return packets == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
 // MarkDamage separates damage from failure. Damage before the first packet is a failure.
@@ -170,7 +175,7 @@ const hangup = syscall.Signal(1)
 
 // ending returns the signals that end a command. A parent that ignores SIGHUP means it
 // (nohup). A shell without job control ignores SIGINT and SIGQUIT for each command in the
-// background, but whoever sends them to one wants it to end, as tcpdump does.
+// background, but whoever sends them to the command wants it to end, as tcpdump does.
 func ending() []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if !hangupIgnored() {
@@ -179,7 +184,7 @@ func ending() []os.Signal {
 	return all
 }
 
-// watchSignals returns a context that ends with the first signal. A second one ends the process
+// watchSignals returns a context that ends with the first signal. A second signal ends the process
 // at once, unless it is the echo of the first. SIGPIPE is ignored, so that the write returns an
 // error.
 func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
@@ -188,7 +193,7 @@ func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	ch := make(chan os.Signal, 2)
 	signal.Notify(ch, ending()...)
 	ignoreSIGPIPE()
-	for range 2 { // the one for the first signal may wait for standard error
+	for range 2 { // the goroutine of the first signal may wait for standard error
 		go e.takeSignals(ch, over, cancel)
 	}
 	return ctx, func() {
@@ -214,7 +219,7 @@ func (e *Env) takeSignals(ch chan os.Signal, over <-chan struct{}, cancel func()
 }
 
 // endLate takes the signals that came before the command was over, and that nobody has taken. A
-// second one ends the process, which may wait for whoever reads its results. A first one comes
+// second signal ends the process, which may wait for whoever reads its results. A first signal comes
 // too late to end the command.
 func (e *Env) endLate(ch <-chan os.Signal, cancel func()) {
 	for {
@@ -250,11 +255,11 @@ type received struct {
 	at     time.Time
 }
 
-// echo is how long the same signal may come again without being a second one: timeout(1) sends
-// each of them to the process and to its group, so twice.
+// echo is how long the same signal may come again without counting as a second signal: timeout(1)
+// sends each signal twice, to the process and to its group.
 const echo = 500 * time.Millisecond
 
-// echoes reports whether r is another delivery of the first signal.
+// echoes reports whether r is the first signal, delivered again.
 func (r *received) echoes(first *received) bool {
 	return r.number == first.number && r.at.Sub(first.at) < echo
 }

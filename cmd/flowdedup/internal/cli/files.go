@@ -36,7 +36,7 @@ type NamedFile struct{ Flag, Name string }
 // notWritten are the endings of files whose compressions are not written.
 var notWritten = []string{".xz", ".bz2", ".br"}
 
-// Check rejects two names of one file, because one output would replace the other, or an
+// Check rejects two names of the same file, as an output would replace the other output, or an
 // input. It rejects names of compressed files that would not be compressed.
 func (f *Files) Check() error {
 	replaced := false
@@ -70,8 +70,8 @@ func (f *Files) Check() error {
 	return f.CheckInputs()
 }
 
-// checkRotation rejects a rotating output whose files could get the name of another output, or, if
-// the oldest are removed, of an input: it would take or remove that file.
+// checkRotation rejects a rotating output whose files could get the name of a different output, or,
+// if the oldest files are removed, of an input: the rotation would replace or remove that file.
 func (f *Files) checkRotation() error {
 	for i, a := range f.Outputs {
 		if !f.rotates(a) {
@@ -113,7 +113,7 @@ func isStdin(name string) bool {
 }
 
 // CheckInputs rejects an input that is named twice, because all its packets would be
-// copies. Then it looks all inputs up: a missing one is to be known before hours of work on
+// copies. Then it looks all inputs up: a missing input is to be known before hours of work on
 // the others.
 func (f *Files) CheckInputs() error {
 	infos := make([]os.FileInfo, len(f.Inputs))

@@ -40,7 +40,7 @@ func (f *filterFlags) Flags(needs ...string) []Flag {
 	}
 }
 
-// Files returns the program file, if the user named one.
+// Files returns the program file of --bpf-file, if given.
 func (f *filterFlags) Files() []string {
 	if f.file == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 )
 
-// Flag is all that a command says of one flag. Help, manual, completion and checks of
+// Flag is all that a command says of a flag. Help, manual, completion and checks of
 // combinations follow from it.
 type Flag struct {
 	Name, Short string
@@ -74,7 +74,7 @@ func (f *Flag) define(fs *pflag.FlagSet) {
 	}
 }
 
-// complete lets the shell complete values. Those of a list are completed word by word.
+// complete lets the shell complete values. Lists are completed word by word.
 func (f *Flag) complete(cmd *cobra.Command, at *pflag.Flag) error {
 	complete := f.Complete
 	list, isList := at.Value.(interface{ isList() bool })
@@ -90,7 +90,7 @@ func (f *Flag) complete(cmd *cobra.Command, at *pflag.Flag) error {
 	return cmd.RegisterFlagCompletionFunc(f.Name, complete)
 }
 
-// Rule says which flags another one needs or excludes.
+// Rule says which flags a flag needs or excludes.
 type Rule struct {
 	Flag   string
 	Needs  bool     // else it excludes them
@@ -165,7 +165,7 @@ func (r *Rule) check(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// holds reports whether a flag is given, or has one of the values.
+// holds reports whether the flag of a condition is given, or has any of the condition's values.
 func holds(fs *pflag.FlagSet, condition string) bool {
 	f := lookup(fs, condition)
 	value := f.Value.String()

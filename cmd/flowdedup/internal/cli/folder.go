@@ -29,7 +29,7 @@ func (f *InputFlags) Flag() Flag {
 	return Flag{Name: "read", Short: "r", Group: GroupInput, To: &f.Read, Help: "read capture `FILE`; may be repeated"}
 }
 
-// Named returns the inputs as they were named, first those from flags. It opens nothing.
+// Named returns the inputs as they were named, those of flags first. It opens nothing.
 func (f *InputFlags) Named(args []string) []string { return slices.Concat(f.Read, args) }
 
 // All returns the inputs in reading order. A folder's captures take its place, in the order of names.

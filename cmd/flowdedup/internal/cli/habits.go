@@ -39,8 +39,8 @@ const (
 	span      = "for a span of time, editcap -A START -B STOP FILE - and read -"
 )
 
-// habits has the first answer that fits a command before others. Flags that it names are those
-// of the command, unless another program or command stands before them.
+// habits has the first answer that fits a command before others. Flags in an answer are flags
+// of the command, unless the name of a different program or command stands before them.
 var habits = []habit{
 	{habitFile, noCommand, "write flowdedup inspect FILE to look at it, or flowdedup dedup FILE -w OUT to remove copies"},
 	{habitOutput, "", "to write it, use -w"},
@@ -113,7 +113,7 @@ func habitOf(cmd *cobra.Command, typed string) string {
 }
 
 // hintValue returns the error to print for an error of parsing flags. A flag given twice, or a
-// value of another program, may have a hint.
+// value as a different program takes it, may have a hint.
 func hintValue(cmd *cobra.Command, err error) error {
 	cause := once.Error(err)
 	var invalid *pflag.InvalidValueError

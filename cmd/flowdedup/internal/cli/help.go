@@ -19,7 +19,7 @@ func SetHelp(root *cobra.Command, e *Env) {
 	root.Flags().BoolP("version", "v", false, "print the version")
 }
 
-// NewHelp returns "flowdedup help", which names the nearest command for an unknown one.
+// NewHelp returns "flowdedup help", which answers an unknown command with the nearest name.
 func NewHelp() *cobra.Command {
 	c := help.Command(UnknownCommand)
 	run := c.RunE

@@ -40,7 +40,7 @@ var (
 
 // Flags returns the flags; all are the values of --of, and of its default.
 func (f *KeyFlags) Flags(all []string, of ...keys.Kind) []Flag {
-	f.Of, f.Every, f.location, f.mask4, f.mask6 = of, time.Hour, time.UTC, 32, 128
+	f.Of, f.location, f.mask4, f.mask6 = of, time.UTC, 32, 128
 	var words []string
 	for _, one := range of {
 		words = append(words, one.String())
@@ -99,7 +99,7 @@ func parseKeys(s string) ([]keys.Kind, error) {
 
 // ZoneFlag returns the flag --tz. what is the thing that has the time zone.
 func ZoneFlag(to **time.Location, group help.Group, what string) Flag {
-	return Flag{Name: "tz", Group: group, To: NewParsed(to, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of " + what + ": Europe/Berlin"}
+	return Flag{Name: "tz", Group: group, To: NewShown(to, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of " + what + ": Europe/Berlin"}
 }
 
 // CheckZone rejects --tz without a landmark window, --from or --to.

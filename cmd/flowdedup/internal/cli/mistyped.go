@@ -23,7 +23,7 @@ func TakesNoArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// UnknownCommand rejects an unknown command, and names the nearest one.
+// UnknownCommand rejects an unknown command, and names the nearest command.
 func UnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func OneOfNear(words []string) func(string) (string, error) {
 	}
 }
 
-// DidYouMean returns a question for the word nearest to a mistyped one, "" if none is
+// DidYouMean returns a question with the word nearest to what was typed, "" if no word is
 // near.
 func DidYouMean(before, typed string, words []string) string {
 	best := nearest(typed, words)
@@ -95,7 +95,7 @@ func DidYouMean(before, typed string, words []string) string {
 	return fmt.Sprintf("; did you mean %s%s?", before, best)
 }
 
-// nearest returns the word nearest to a mistyped one, "" if none is near.
+// nearest returns the word nearest to what was typed, "" if no word is near.
 func nearest(typed string, words []string) string {
 	const letters = 2 // farther words are not typing errors
 	return settings.Nearest(typed, words, letters)

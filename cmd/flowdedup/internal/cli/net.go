@@ -40,7 +40,6 @@ func (f *NetFlags) Flags() []Flag {
 
 // MergeFlag returns the flag of how inputs are merged.
 func (f *NetFlags) MergeFlag() Flag {
-	f.mergeWait = time.Second
 	return Flag{Name: "merge-wait", Group: GroupInput, To: NewParsed(&f.mergeWait, "1s", "duration", ParseDelay), Not: []string{"no-merge: it reads inputs one after another"}, Help: "longest wait for a silent input (1s for tcp://; pipes: no limit)"}
 }
 

@@ -52,16 +52,16 @@ func (f *PageFlag) Open(cmd *cobra.Command, inputs []string) (PageFile, error) {
 	return PageFile{file, NewOrigin(cmd, inputs)}, err
 }
 
-// PageFile is the page to write, if one was asked for.
+// PageFile is the page to write, if the user asked for a page.
 type PageFile struct {
 	file *outfile.File
 	Origin
 }
 
-// Write writes the page, whole or not at all.
-func (p PageFile) Write(make func(Origin) *page.Page) error {
-	if p.file == nil {
-		return nil
+// Write writes the page, whole or not at all. Without a result it discards the page.
+func (p PageFile) Write(result bool, make func(Origin) *page.Page) error {
+	if p.file == nil || !result {
+		return p.Discard()
 	}
 	page := make(p.Origin)
 	page.Origin = p.Now()
@@ -71,6 +71,7 @@ func (p PageFile) Write(make func(Origin) *page.Page) error {
 	return p.file.Commit()
 }
 
+// Discard removes the page.
 func (p PageFile) Discard() error {
 	if p.file == nil {
 		return nil
@@ -121,8 +122,8 @@ func (o Origin) Shorten(line string) string {
 	return strings.TrimSuffix(line, " ")
 }
 
-// shortName returns the name of an input without its folder. If another input has the same name, it
-// keeps the part of the folder that distinguishes the two. Addresses and interfaces have no folder.
+// shortName returns the name of an input without its folder. If several inputs have this name, it
+// keeps the part of the folder that distinguishes them. Addresses and interfaces have no folder.
 func shortName(inputs []string, name string) string {
 	if strings.Contains(name, "://") {
 		return name

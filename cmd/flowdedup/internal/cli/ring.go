@@ -18,7 +18,7 @@ import (
 type RingFlags struct {
 	Conf          afpacket.Config
 	fanout        string
-	capture       string // one of captures
+	capture       string // a word of captures
 	takeInterface bool
 }
 
@@ -44,10 +44,9 @@ const (
 // InterfaceFlags returns the flags for the sources and the method of a capture. from names
 // more sources in the help, and complete lists sources.
 func (f *RingFlags) InterfaceFlags(from string, complete cobra.CompletionFunc) []Flag {
-	f.capture = captureAFPacket
 	return []Flag{
 		{Name: "interface", Short: "i", Group: GroupInput, To: &f.Conf.Interfaces, Complete: complete, Help: "capture from `IFACE`, any, " + from + "; may be repeated"},
-		{Name: "capture", Group: GroupInput, To: NewParsed(&f.capture, f.capture, "how", OneOf(captures...)), Words: captures, Help: "capture through AF_PACKET or AF_XDP: " + strings.Join(captures, ", ")},
+		{Name: "capture", Group: GroupInput, To: NewParsed(&f.capture, captureAFPacket, "how", OneOf(captures...)), Words: captures, Help: "capture through AF_PACKET or AF_XDP: " + strings.Join(captures, ", ")},
 		{Name: "take-interface", Group: GroupAdvanced, To: &f.takeInterface, Needs: []string{"capture=xdp"}, Help: "with --capture xdp: take packets that the host needs"},
 	}
 }
@@ -55,13 +54,12 @@ func (f *RingFlags) InterfaceFlags(from string, complete cobra.CompletionFunc) [
 // Flags returns the flags of rings.
 func (f *RingFlags) Flags() []Flag {
 	c := &f.Conf
-	c.RingBytes, c.BlockTimeout, c.Rings, c.Promiscuous = afpacket.DefaultRingBytes, afpacket.DefaultBlockTimeout, 1, true
-	f.fanout = fanouts[0]
+	c.Rings, c.Promiscuous = 1, true
 	return []Flag{
 		{Name: "ring-size", Group: GroupAdvanced, To: NewParsed(&c.RingBytes, show.Bytes(afpacket.DefaultRingBytes), "size", ParseMemory), Needs: []string{"interface"}, Help: "memory of each capture ring"},
 		{Name: "rings", Group: GroupAdvanced, To: &c.Rings, Needs: []string{"interface"}, Not: []string{"capture=xdp: it has one ring for each receive queue: use ethtool -L IFACE combined N"}, Help: "`N` rings per interface, which share its packets"},
-		{Name: "fanout", Group: GroupAdvanced, To: NewParsed(&f.fanout, f.fanout, "how", OneOf(fanouts...)), Words: fanouts, Needs: []string{"interface"}, Help: "how rings share packets: by " + strings.Join(fanouts, ", ")},
-		{Name: "block-timeout", Group: GroupAdvanced, To: NewParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", ParseDelay), Needs: []string{"interface"}, Help: "longest wait of a packet in a ring (1ms with --forward)"},
+		{Name: "fanout", Group: GroupAdvanced, To: NewParsed(&f.fanout, fanouts[0], "how", OneOf(fanouts...)), Words: fanouts, Needs: []string{"interface"}, Help: "how rings share packets: by " + strings.Join(fanouts, ", ")},
+		{Name: "block-timeout", Group: GroupAdvanced, To: NewParsed(&c.BlockTimeout, afpacket.DefaultBlockTimeout.String(), "duration", ParseDelay), Needs: []string{"interface"}, Help: "longest wait of a packet in a ring (1ms with --forward)"},
 		{Name: "snaplen", Short: "s", Group: GroupInput, To: &c.SnapLen, Needs: []string{"interface"}, Help: "capture only `N` bytes of packets (0: all)"},
 		{Name: "promiscuous", Group: GroupInput, To: &c.Promiscuous, Needs: []string{"interface"}, Help: "capture in promiscuous mode"},
 		{Name: "ignore-outgoing", Group: GroupInput, To: &c.IgnoreOutgoing, Needs: []string{"interface"}, Help: "ignore packets that this host sends"},

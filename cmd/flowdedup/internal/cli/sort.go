@@ -22,7 +22,6 @@ type SortFlags struct {
 
 // Flags returns the flags.
 func (f *SortFlags) Flags() []Flag {
-	f.Memory = pcapfile.DefaultSortMemory
 	return []Flag{
 		{Name: "sort", Group: GroupInput, To: NewParsed(&f.Span, "", "duration", ParseLength), Words: []string{"100ms", "1s"}, Not: []string{"no-merge: it reads inputs one after another", "merge-wait: it holds back packets of captures only"}, Help: "sort by time packets late by at most this: 1s"},
 		{Name: "sort-memory", Group: GroupAdvanced, To: NewParsed(&f.Memory, show.Bytes(pcapfile.DefaultSortMemory), "size", ParseMemory), Needs: []string{"sort"}, Help: "memory for packets that --sort holds back"},

@@ -145,11 +145,8 @@ func TestInnerOfTunnels(t *testing.T) {
 			in := writeEvery(t, name+".pcap", 1, 200*time.Microsecond, 10*time.Millisecond, frames...)
 			out := filepath.Join(t.TempDir(), "out.pcapng")
 			both := writeEvery(t, "both.pcap", 1, 0, 200*time.Microsecond, alternate(plain, frames)...)
-			if r := clitest.RunDedup(t, cli.ExitDone, append(told, both, "--identity", "inner", "-w", out)...); r.Duplicates != carriedPackets || r.PacketsIn != 2*carriedPackets {
+			if r := clitest.Cleaned(t, out, out+".removed", []string{both}, append(told, "--identity", "inner")); r.Duplicates != carriedPackets || r.PacketsIn != 2*carriedPackets {
 				t.Errorf("dedup: %+v", r)
-			}
-			if text, errs, code := clitest.Run(append([]string{"verify", "--identity", "inner", both, out}, told...)...); code != cli.ExitDone {
-				t.Errorf("verify: exit code %d: %s%s", code, text, errs)
 			}
 			if r := clitest.RunDedup(t, cli.ExitDone, without, in); r.Duplicates != 0 {
 				t.Errorf("dedup without opening: %+v", r)

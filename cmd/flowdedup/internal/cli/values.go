@@ -35,8 +35,18 @@ type parsed[T any] struct {
 	uses  []string // values as given, of a flag that may be repeated
 }
 
-// NewParsed returns a value of a flag. text is its default in help, kind its name there.
+// NewParsed returns a value of a flag. text is its default, which parse reads and help shows, kind its
+// name in help. A text that parse does not read, such as "", leaves the value as it is.
 func NewParsed[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
+	if v, err := parse(text); err == nil && text != "" {
+		*value = v
+	}
+	return NewShown(value, text, kind, parse)
+}
+
+// NewShown is NewParsed for a default that help shows, and that the value does not get: the command
+// distinguishes it from the same value on the command line.
+func NewShown[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind}
 }
 
@@ -46,8 +56,8 @@ func NewList[T any](value *T, text, kind string, parse func(string) (T, error)) 
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind, list: true}
 }
 
-// NewAdding is NewParsed for a flag that may be repeated: parse returns the value so far with
-// the new one added.
+// NewAdding is NewParsed for a flag that may be repeated: parse returns the value so far, with what
+// it read added.
 func NewAdding[T any](value *T, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, kind: kind, adds: true, parse: parse}
 }
@@ -178,8 +188,8 @@ func ParseAmount(s string) (float64, error) {
 	return n, nil
 }
 
-// maxWorkers bounds the memory of batches in flight, 2 MiB per worker. The one goroutine
-// that reads cannot keep this many workers busy.
+// maxWorkers bounds the memory of batches in flight, 2 MiB per worker. A single goroutine
+// reads, which cannot keep this many workers busy.
 const maxWorkers = 16
 
 // defaultWorkers returns the number of workers for --workers 0.

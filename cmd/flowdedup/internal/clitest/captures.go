@@ -135,8 +135,8 @@ func HourlyPcap(hours int) []byte {
 	return p
 }
 
-// SourcesPcap makes a capture of IPv4 headers with a packet of another source at each of the given
-// times (RFC 3339).
+// SourcesPcap makes a capture of IPv4 headers with a packet at each of the given times (RFC 3339),
+// each from a source of its own.
 func SourcesPcap(t *testing.T, times ...string) []byte {
 	t.Helper()
 	p := NewPcap(linkRaw)

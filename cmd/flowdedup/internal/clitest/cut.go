@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
-// cutSource delivers the batches of another source in parts of random size, some of them
+// cutSource delivers the batches of its source in parts of random size, some of them
 // empty.
 type cutSource struct {
 	capture.Source

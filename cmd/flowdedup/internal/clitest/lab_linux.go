@@ -73,7 +73,7 @@ func CopyProgram(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // in a folder for such things
 	name := filepath.Join(dir, "flowdedup")
-	// A process that another test forks meanwhile would hold the file open for writing, and
+	// A process that a different test forks meanwhile would hold the file open for writing, and
 	// the kernel refuses to execute such a file.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -95,7 +95,7 @@ func Run(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), code
 }
 
-// RunDedup runs dedup, checks its exit code, and returns its summary, if there is one.
+// RunDedup runs dedup, checks its exit code, and returns its summary; a failed run may print none.
 func RunDedup(t *testing.T, wantCode int, args ...string) dedup.Summary {
 	t.Helper()
 	var r dedup.Summary
@@ -160,8 +160,8 @@ func WordsOf(line string, names ...string) []string {
 	return words
 }
 
-// Overrule appends flags to others that are pairs of a flag and its value, without the ones
-// that more gives again.
+// Overrule appends flags to usual pairs of a flag and its value, and leaves out pairs whose flag is
+// in more.
 func Overrule(usual, more []string) (all []string) {
 	for pair := range slices.Chunk(usual, 2) {
 		if !slices.Contains(more, pair[0]) {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -64,6 +66,7 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	replace FILE OLD NEW TO    copies a file with other bytes, texts or 0x and digits
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
 //	sources TIME ... TO        makes a capture of a packet from another source at each time (RFC 3339)
+//	stream SEED N POINTS STEP TO  makes a capture of N packets, as RandomStream does
 //	data WORD ... TO           makes a file of the bytes that such words describe
 //	begins FILE WORD ...       tests with which bytes a file begins
 //	token NAME FIELD=TEXT ...  sets a variable to the token of a hub that is not there, with these fields
@@ -121,13 +124,8 @@ var scriptCommands = map[string]struct {
 	"flowdedup": {1, func(ts *testscript.TestScript, args []string) { runInScript(ts, cli.ExitDone, args) }},
 	"exit":      {2, func(ts *testscript.TestScript, args []string) { runInScript(ts, number(ts, args[0]), args[1:]) }},
 	"fails":     {3, fails}, "says": {3, says}, "gives": {3, gives}, "rows": {4, rows},
-	"removes": {2, removes}, "follows": {2, follows}, "frames": {2, frames}, "token": {1, token},
-	"json": {1, func(ts *testscript.TestScript, args []string) {
-		text := ts.ReadFile("stdout")
-		checkConditions(ts, text, args)
-		_, err := ts.Stdout().Write([]byte(text)) // for another one
-		ts.Check(err)
-	}},
+	"removes": {2, removes}, "follows": {2, follows}, "frames": {2, frames}, "stream": {5, stream}, "token": {1, token},
+	"json": {1, func(ts *testscript.TestScript, args []string) { checkConditions(ts, ts.ReadFile("stdout"), args) }},
 	"contains": {2, func(ts *testscript.TestScript, args []string) {
 		page := Unwrapped(ts.ReadFile(args[0]))
 		if strings.HasSuffix(args[0], ".html") {
@@ -401,6 +399,15 @@ func partOf(ts *testscript.TestScript, args []string) {
 func sources(ts *testscript.TestScript, args []string) {
 	last := len(args) - 1
 	writeScript(ts, args[last], string(SourcesPcap(testOf(ts), args[:last]...)))
+}
+
+// stream makes a capture of packets at random.
+func stream(ts *testscript.TestScript, args []string) {
+	t, points := testOf(ts), number(ts, args[2])
+	step, err := time.ParseDuration(args[3])
+	ts.Check(err)
+	rng := rand.New(rand.NewPCG(uint64(number(ts, args[0])), 1))
+	ts.Check(os.Rename(WriteStream(t, RandomStream(rng, number(ts, args[1]), points, step), points), ts.MkAbs(args[4])))
 }
 
 // checkSums returns an error if the counts of a command's summary do not add up.

@@ -79,7 +79,7 @@ func ExitOf(a Answers) int {
 	return cli.ExitDamaged
 }
 
-// SharedFiles returns the Answers to all shared captures, and the names of those to read.
+// SharedFiles returns the Answers to all shared captures, and the names of the captures to read.
 func SharedFiles(t *testing.T, dir string) (map[string]Answers, []string) {
 	t.Helper()
 	files := ReadAnswers(t, filepath.Join(dir, "oracle_py.json"))

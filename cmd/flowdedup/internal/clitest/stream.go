@@ -139,8 +139,8 @@ type Seen struct {
 	Iface int
 }
 
-// RandomStream returns a stream in time order. About half of its frames resemble one of
-// the last few.
+// RandomStream returns a stream in time order. About half of its frames resemble any of the few
+// frames before.
 func RandomStream(rng *rand.Rand, n, ifaces int, step time.Duration) []Seen {
 	now := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)
 	shapes := make([]shape, 0, n)

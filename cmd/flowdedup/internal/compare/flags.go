@@ -3,7 +3,6 @@
 package compare
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -106,8 +105,7 @@ usage.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	f.window, f.top = compare.DefaultWindow, 10
-	f.identity, f.Memory = identity.L3, compare.DefaultMemory
+	f.top = 10
 	cli.Define(cmd,
 		[]cli.Flag{
 			{Name: "only-a", Group: cli.GroupOutput, To: &f.only[0], Help: "write the packets that only A has to `FILE` (-: stdout)"},
@@ -120,7 +118,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.Part.Flags(),
 		f.net.Flags(),
 		[]cli.Flag{
-			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "100ms", "duration", cli.ParseLength), Words: []string{"100ms", "10ms", "1s"}, Help: "match packets within this time of the offset"},
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, compare.DefaultWindow.String(), "duration", cli.ParseLength), Words: []string{"100ms", "10ms", "1s"}, Help: "match packets within this time of the offset"},
 			cli.IdentityFlag(&f.identity),
 			cli.IgnoreFlag(&f.ignore),
 			cli.TunnelFlag(&f.tunnels),
@@ -194,7 +192,13 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	s, err := run(cmd.Context(), &cfg)
 	bar.Close()
 	warnSides(e, &s)
-	err = errors.Join(cli.MarkDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(file, &s, err))
+	packets := s.A.Packets + s.B.Packets + s.Filtered
+	result := s.Verdict != "" && !cli.NothingRead(packets, err)
+	written := file.Write(result, func(of cli.Origin) *page.Page { return newPage(&s, of) })
+	if result && !errors.Is(err, sink.ErrOutput) {
+		written = errors.Join(f.print(e, &s), written)
+	}
+	err = errors.Join(cli.MarkDamage(err, packets, s.Damaged), written)
 	if s.Verdict != "" && !s.Same && !s.Damaged { // what is missing from a damaged capture is no loss
 		err = errors.Join(err, cli.ErrDifferent)
 	}
@@ -237,24 +241,8 @@ func warnSides(e *cli.Env, s *Summary) {
 	}
 }
 
-// write writes the page, unless the inputs were not compared.
-func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
-	if nothingCompared(s, err) {
-		return file.Discard()
-	}
-	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
-}
-
-func nothingCompared(s *Summary, err error) bool {
-	return s.Verdict == "" || s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
-}
-
-// print writes the summary to the stream that gets no packets. It prints nothing if the
-// inputs were not compared.
-func (f *flags) print(e *cli.Env, s *Summary, err error) error {
-	if nothingCompared(s, err) || errors.Is(err, sink.ErrOutput) {
-		return nil
-	}
+// print writes the summary to the stream that gets no packets.
+func (f *flags) print(e *cli.Env, s *Summary) error {
 	var w io.Writer = e.Stdout
 	if outfile.IsStdout(f.only[0]) || outfile.IsStdout(f.only[1]) {
 		w = e.Stderr

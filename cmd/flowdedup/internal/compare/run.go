@@ -219,8 +219,7 @@ func (r *runner) close() {
 // errNoLAN is returned if no packet came on a path of a redundant network.
 var errNoLAN = errors.New("no packet is of a PRP LAN or an HSR ring: nothing was compared")
 
-// options returns the options of the input of a side. Those of LANs take the packets of
-// one path.
+// options returns the options of the input of a side. With LANs it takes the packets of one path.
 func (c *config) options(side int) input.Options {
 	opt := c.Input
 	opt.Reassemble, opt.Tunnels = c.Identity.Kind == identity.Inner, c.Identity.Tunnels

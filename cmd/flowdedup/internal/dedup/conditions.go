@@ -17,8 +17,8 @@ const maxPreferences = dedup.MaxPreferences
 // conditions are the conditions that a run tests packets for. Kinds that it does not use are
 // nil.
 type conditions struct {
-	only, protect []*input.Matcher // of several, one has to match
-	prefer        []*input.Matcher // the best one first
+	only, protect []*input.Matcher // any of several matches
+	prefer        []*input.Matcher // the best first
 	all           []*input.Matcher
 }
 

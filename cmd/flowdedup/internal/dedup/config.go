@@ -41,7 +41,7 @@ type Config struct {
 	Secret   secret.Secret
 
 	// Method is "auto", method.Timed, method.Fine, method.Coarse, "exact", method.Timers, or
-	// one of stream.Methods, which have no window.
+	// of stream.Methods, which have no window.
 	Method   string
 	Params   method.Params // of the method
 	Window   window.Window
@@ -53,12 +53,12 @@ type Config struct {
 	Pass     bool           // keep all packets, and compare none
 	Refresh  bool
 	Across   bool
-	// Within are capture points, as --within names them: only packets of equal ones can be
-	// copies of each other.
+	// Within are the fields of capture points that --within names: only packets of equal points
+	// can be copies of each other.
 	Within []string
-	// Only says which packets are judged, all without a condition. Others are kept and not
-	// remembered. Protect says which are never removed; they are remembered. Of several
-	// conditions one has to match.
+	// Only chooses the packets that are judged; without a condition all are. Other packets are kept
+	// and not remembered. Protect chooses packets that are never removed, but remembered. A packet is
+	// chosen if any of several conditions matches.
 	Only, Protect []input.Condition
 	Choice        Choice
 	// Hub asks a hub about the packets that stay, nil for none. Its Token has the Identity,
@@ -80,7 +80,7 @@ type Config struct {
 // Choice says which of equal packets is kept, and which part of it is written.
 type Choice struct {
 	Flow   bool              // the packets of a conversation come from one capture point
-	Prefer []input.Condition // the best one first
+	Prefer []input.Condition // the best first
 	Intact bool              // whole packets with the right checksums before others
 	First  bool              // wrong checksums are as good as right ones: --prefer first
 	// Hold is how long a packet waits for a better copy. It is 0 where none waits: without
@@ -177,7 +177,7 @@ func (c *Config) defaultMemory(inputBytes int64) int {
 }
 
 // cells returns method.Coarse or method.Fine if the filter has such cells, and else method.Timed.
-// If the user accepts their false positive rate, they take less memory than timed ones.
+// These take less memory than timed cells, at a false positive rate that --fpr accepts.
 func (c *Config) cells() string {
 	switch {
 	case c.Method == method.Coarse, c.Method == method.Fine:

@@ -3,7 +3,6 @@
 package dedup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -267,11 +266,12 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	WarnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	WarnUnchecked(e, &summary)
 	WarnSplit(e, &summary.Conversations, f.output != "", cfg.Choice.Flow)
-	return errors.Join(cli.MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(file, &summary, err))
+	return errors.Join(cli.MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err),
+		file.Write(!hasNoResult(&summary, err), func(of cli.Origin) *page.Page { return newPage(&summary, of, f.output != "") }))
 }
 
-// lost reports that both outputs are incomplete because the reader of one left. With one
-// output that is no failure.
+// lost reports that both outputs are incomplete because the reader of one output left. A reader
+// that leaves the only output is no failure.
 func (f *flags) lost(err error) error {
 	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
 		return nil
@@ -279,18 +279,9 @@ func (f *flags) lost(err error) error {
 	return fmt.Errorf("-w %s and --duplicates %s are incomplete: the reader of one of them left", f.output, f.duplicates)
 }
 
-// write writes the page, unless there is nothing to say.
-func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
-	if hasNoResult(s, err) {
-		return file.Discard()
-	}
-	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of, f.output != "") })
-}
-
 // hasNoResult reports that a run read nothing, or could not write its packets.
 func hasNoResult(s *Summary, err error) bool {
-	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
-	return s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput)
+	return s.Method == "" || cli.NothingRead(s.PacketsIn+s.Filtered, err) || errors.Is(err, sink.ErrOutput)
 }
 
 // print writes the summary to the stream that gets no packets.

@@ -31,7 +31,6 @@ func MeasuringMethods() []string {
 
 // Flags returns the flags.
 func (f *CompareFlags) Flags() []cli.Flag {
-	f.digest = "aes"
 	return append(f.CopyFlags.Flags(),
 		cli.Flag{Name: "digest", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.digest, "aes", "name", cli.OneOf("aes", "highway")), Words: []string{"aes", "highway"}, Help: "keyed digest of identities: aes, highway"},
 		cli.Flag{Name: "param", Group: cli.GroupAdvanced, To: cli.NewList(&f.params, "", "names", method.ParseParams), Help: "parameters of --method, as plan prints them: K=3,P=10,Max=3"},
@@ -85,7 +84,7 @@ func (f *CompareFlags) checkMeasuring(cmd *cobra.Command, name string, fpr float
 }
 
 // Config returns the configuration of the filter. The method chooses its false positive
-// rate unless the user gave one.
+// rate unless --fpr is given.
 func (f *CompareFlags) Config(cmd *cobra.Command, c *cli.Common) Config {
 	fpr := 0.0
 	if cmd.Flags().Changed("fpr") {

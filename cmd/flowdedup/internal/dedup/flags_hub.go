@@ -36,7 +36,6 @@ const fileVerdictWait = 2 * time.Second
 
 // Flags returns the flags; wait is the default of --verdict-wait.
 func (f *HubFlags) Flags(wait time.Duration) []cli.Flag {
-	f.wait = wait
 	return []cli.Flag{
 		{Name: "hub", Group: cli.GroupCompare, To: &f.Hub, Not: []string{"key: the key is the hub's, and in the token", "identity-bytes digest: they must be the same at all sites", "learn: it chooses what the sites must do alike", "keep=flow: a hub keeps the first of equal packets"}, Help: "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, its file, or a server's URL with the token in $" + hubclient.TokenVariable},
 		{Name: "site", Group: cli.GroupCompare, To: &f.site, Needs: []string{"hub"}, Help: "check that the token is of site `NAME`"},
@@ -170,7 +169,7 @@ type HubLink struct {
 	client *hubclient.Client
 }
 
-// Join connects to the hub. It returns nil without one. block says that inputs wait. A hub
+// Join connects to the hub. It returns nil without --hub. block says that inputs wait. A hub
 // that cannot be reached is no error: it is reported to warn, now and later.
 func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
 	if f.Hub == "" {

@@ -26,7 +26,7 @@ import (
 // written.
 type KeepFlags struct {
 	cli.WithinFlag
-	only, protect []input.Condition // of several, one has to match
+	only, protect []input.Condition // any of several matches
 	keep          string
 	choice        Choice // what flags set as it is
 	written       bool   // packets are written: see check
@@ -213,5 +213,5 @@ func (f *KeepFlags) checkFirst() error {
 }
 
 // Intact reports whether whole packets with the right checksums are kept before others. It
-// matters for written packets, if equal ones may differ in these.
+// matters for written packets, if equal packets may differ in length or checksums.
 func (f *KeepFlags) Intact(c identity.Config) bool { return f.written && !f.choice.First && c.Uneven() }

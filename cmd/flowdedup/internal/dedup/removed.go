@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// removedList is the file of --removed, nil without one.
+// removedList is the file of --removed, nil without the flag.
 type removedList struct {
 	file *outfile.File
 	csv  *csv.Writer // its error lasts
@@ -50,7 +50,7 @@ func (l *removedList) add(r *traits.Removal) {
 	_ = l.csv.Write(row[:])
 }
 
-// end ends the file: as a complete one, or keeps what was written, or removes it.
+// end ends the file: how completes it, keeps what was written, or removes it.
 func (l *removedList) end(how func(*outfile.File) error) error {
 	if l == nil {
 		return nil

@@ -71,7 +71,7 @@ const (
 )
 
 // prepare allocates the memory of a large filter at once. Otherwise the run would wait
-// for one page at a time, without a message and without reacting to a signal. Inputs of
+// for page after page, without a message and without reacting to a signal. Inputs of
 // inputBytes (0 if unknown) may be too small to touch most of the memory.
 func (cfg *Config) prepare(ctx context.Context, d *dedup.Detector, inputBytes int64) error {
 	if int64(cfg.Memory) < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/reassemble"
@@ -68,8 +68,8 @@ type Summary struct {
 	Protected *uint64 `json:"protected,omitempty"`
 	// Undecidable counts packets that stay since they were truncated too short to be distinguished
 	// from others. ChecksumOnly counts duplicates that are known only by a checksum of 16 bits: see
-	// identity.Doubt. ChecksumOnlyError is how often two different packets of one flow and length
-	// within the window are taken for duplicates then; 0 without any.
+	// identity.Doubt. ChecksumOnlyError is how often two different packets of equal flow and length
+	// within the window are taken for duplicates then; 0 if ChecksumOnly is 0.
 	Undecidable       uint64  `json:"undecidable"`
 	ChecksumOnly      uint64  `json:"checksum_only"`
 	ChecksumOnlyError float64 `json:"checksum_only_error,omitempty"`
@@ -92,13 +92,13 @@ type Summary struct {
 	// packets whose wait ended early for want of memory. Both are nil if no packet waits.
 	HeldBytes *int    `json:"held_bytes,omitempty"`
 	HeldEarly *uint64 `json:"held_early,omitempty"`
-	// WholePreferred counts packets that were kept instead of an equal one that was captured
-	// in part, ChecksumPreferred those kept instead of one with a wrong checksum. Both are
+	// WholePreferred counts packets that were kept instead of an equal truncated packet,
+	// ChecksumPreferred packets kept instead of an equal packet with a wrong checksum. Both are
 	// nil where neither matters.
 	WholePreferred    *uint64 `json:"whole_preferred,omitempty"`
 	ChecksumPreferred *uint64 `json:"checksum_preferred,omitempty"`
 	// HubCopies counts the duplicates that the hub found, which are among Duplicates: packets
-	// that another site has sent before. Unchecked counts packets that stayed since the hub
+	// that a different site has sent before. Unchecked counts packets that stayed since the hub
 	// did not answer. HubDelay says how long its answers took. All are nil without a hub.
 	HubCopies *uint64   `json:"hub_duplicates,omitempty"`
 	Unchecked *uint64   `json:"unchecked,omitempty"`
@@ -128,7 +128,7 @@ type Summary struct {
 	// inputs, or of marked packets.
 	SkippedBlocks uint64 `json:"-"`
 	// InTunnels is the share of packets in tunnels that identity l3 does not open.
-	// Tunnels are their kinds, the most frequent one first.
+	// Tunnels are their kinds, the most frequent first.
 	InTunnels float64          `json:"-"`
 	Tunnels   []headers.Tunnel `json:"-"`
 	// Conversations details SplitConversations.
@@ -292,7 +292,7 @@ func (c byInput) plus(more byInput) byInput {
 	return c
 }
 
-// swap corrects the counts when a packet is kept in the place of another.
+// swap corrects the counts when packet in is kept in the place of packet out.
 func (c byInput) swap(b *capture.Batch, out, in *capture.Frame) {
 	if c != nil {
 		c[inputOfFrame(b, out)].Duplicates++

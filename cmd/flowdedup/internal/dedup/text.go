@@ -104,8 +104,8 @@ func writeOutputs(t *show.Text, s *Summary) {
 	}
 }
 
-// writeMethod writes how packets were compared, and what was noticed in them. Conversations are
-// kept in another way where packets are only counted.
+// writeMethod writes how packets were compared, and what was noticed in them. How conversations are
+// kept is said only of written packets.
 func writeMethod(t *show.Text, s *Summary, written bool) {
 	fmt.Fprintf(t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))

@@ -18,7 +18,7 @@ type Timeline struct {
 	Bins  []timelineBin
 }
 
-// timelineBin counts the packets of one bin, and how many of them are copies.
+// timelineBin counts the packets of a bin, and how many of them are copies.
 type timelineBin struct{ Packets, Copies uint64 }
 
 const (
@@ -73,7 +73,7 @@ func (t *Timeline) bin(at int64) *timelineBin {
 	return &t.Bins[n]
 }
 
-// binWidths are the widths of bins. Each is a multiple of the one before. Beyond the last, widths double.
+// binWidths are the widths of bins, each a multiple of the width before. Beyond the last, widths double.
 var binWidths = []time.Duration{
 	leastBin, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
@@ -131,7 +131,7 @@ func (t *Timeline) drawn() Timeline {
 	return line
 }
 
-// prepend adds empty bins before the first one.
+// prepend adds empty bins before the first bin.
 func (t *Timeline) prepend(n int) {
 	t.Bins = append(make([]timelineBin, n, n+len(t.Bins)), t.Bins...)
 	t.Start -= int64(n) * int64(t.Width)

@@ -106,8 +106,7 @@ func warnUndecidable(e *cli.Env, s *Summary) {
 }
 
 // CutWarning returns advice if packets were cut in different places, as behind a VLAN tag or by
-// another snap length, and some have copies: those of others may differ in length. Else it returns
-// nil.
+// different snap lengths: copies may remain as their lengths differ. Else it returns nil.
 func CutWarning(s *Summary) error {
 	c := s.Captured
 	if s.Duplicates == 0 || c.Least == c.Most {

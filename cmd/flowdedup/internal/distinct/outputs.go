@@ -127,7 +127,7 @@ func (o *outputs) closePage(read bool) error {
 	if !read {
 		return o.html.Discard()
 	}
-	return o.html.Write(func(cli.Origin) *page.Page {
+	return o.html.Write(true, func(cli.Origin) *page.Page {
 		o.page.withoutIP = o.withoutIP
 		return o.page.page()
 	})

@@ -150,7 +150,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		err = cli.Usagef("--to: %w", err)
 	}
 	f.warn(e, &s)
-	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(file, &s, err))
+	result := s.Policy != "" && !errors.Is(err, sink.ErrOutput)
+	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, result),
+		file.Write(result, func(of cli.Origin) *page.Page { return newPage(&s, of) }))
 }
 
 // config returns the configuration of the run, without what must be read or opened.
@@ -164,14 +166,6 @@ func (f *flags) config(fs *pflag.FlagSet, e *cli.Env, inputs []string) config {
 		cfg.Match.Pairs = &f.deltas
 	}
 	return cfg
-}
-
-// writePage writes the page unless nothing was opened, or an output failed.
-func (f *flags) writePage(file cli.PageFile, s *summary, err error) error {
-	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
-		return file.Discard()
-	}
-	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
 // reportsToStdout reports whether counts go to standard output.
@@ -258,6 +252,11 @@ func readBoundary(ctx context.Context, name string, cfg *config) error {
 
 // warn reports reasons to doubt the answer.
 func (f *flags) warn(e *cli.Env, s *summary) {
+	count := func(n uint64, one, many, rest string) {
+		if n > 0 {
+			e.Warn(fmt.Errorf("%d %s %s", n, show.Word(n, one, many), rest))
+		}
+	}
 	if s.Sampled > 0 && f.boundary == "" {
 		e.Warn(fmt.Errorf("%d of %d records %s of exporters that sample packets: their points see different flows, so sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn, show.Word(s.Sampled, "is", "are")))
 	}
@@ -265,9 +264,7 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 		e.Warn(fmt.Errorf("%d %s no addresses, no template, or a value that could not be read%s", n,
 			show.Word(n, "record passed unchecked: it has", "records passed unchecked: they have"), f.otherDoubts()))
 	}
-	if n := s.NoRoom; n > 0 {
-		e.Warn(fmt.Errorf("%d %s unchecked for want of --memory: copies may be left", n, show.Word(n, "record passed", "records passed")))
-	}
+	count(s.NoRoom, "record passed", "records passed", "unchecked for want of --memory: copies may be left")
 	for _, u := range s.Unread {
 		could, way := "could not be read", "--map says where values are"
 		if u.Time {
@@ -275,12 +272,8 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 		}
 		e.Warn(fmt.Errorf("%d %s of %s %s, such as %q: %s", u.Values, show.Word(u.Values, "value", "values"), u.Field, could, u.Example, way))
 	}
-	if n := s.badLines; n > 0 {
-		e.Warn(fmt.Errorf("%d %s of text %s damaged and left out", n, show.Word(n, "record", "records"), show.Word(n, "is", "are")))
-	}
-	if s.Untimed > 0 {
-		e.Warn(fmt.Errorf("%d %s in no window of --of, for want of a readable time", s.Untimed, show.Word(s.Untimed, "record is", "records are")))
-	}
+	count(s.badLines, "record of text is", "records of text are", "damaged and left out")
+	count(s.Untimed, "record is", "records are", "in no window of --of, for want of a readable time")
 	if s.Archived > 0 {
 		e.Warn(fmt.Errorf("%d %s more than a day from when %s came, so an archive was sent again, or a clock is wrong: their own times count", s.Archived,
 			show.Word(s.Archived, "record is", "records are"), show.Word(s.Archived, "its message", "their messages")))
@@ -288,25 +281,17 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 	if 2*s.Late > s.RecordsIn {
 		e.Warn(fmt.Errorf("%d of %d records are in no window of --of: they came too late, or their time is ahead", s.Late, s.RecordsIn))
 	}
-	if s.Early > 0 {
-		e.Warn(fmt.Errorf("%d %s not list copies that came later", s.Early,
-			show.Word(s.Early, "record was written before the end of --window, for want of --memory: it does", "records were written before the end of --window, for want of --memory: they do")))
-	}
-	if s.Dropped > 0 {
-		e.Warn(fmt.Errorf("%d %s dropped, by the kernel because a buffer was full or at the end because they came too fast: sysctl -w net.core.rmem_max=67108864", s.Dropped, show.Word(s.Dropped, "datagram was", "datagrams were")))
-	}
+	count(s.Early, "record was written before the end of --window, for want of --memory: it does", "records were written before the end of --window, for want of --memory: they do",
+		"not list copies that came later")
+	count(s.Dropped, "datagram was", "datagrams were", "dropped, by the kernel because a buffer was full or at the end because they came too fast: sysctl -w net.core.rmem_max=67108864")
 	if s.RecordsIn == 0 && s.Foreign > 0 {
 		e.Warn(fmt.Errorf("none of %d %s is a message of NetFlow (v1, v5, v7, v9), IPFIX or sFlow (v5)", s.Foreign, show.Word(s.Foreign, "packet", "packets")))
 	}
-	if s.Fragments > 0 {
-		e.Warn(fmt.Errorf("%d IP %s of UDP datagrams could not be reassembled: others are missing, truncated or contradict them; the records in them are missing", s.Fragments, show.Word(s.Fragments, "fragment", "fragments")))
-	}
+	count(s.Fragments, "IP fragment", "IP fragments", "of UDP datagrams could not be reassembled: others are missing, truncated or contradict them; the records in them are missing")
 	if s.Remembered > 0 {
 		e.Warn(fmt.Errorf("repeated messages are recognized for %.3g seconds only, for want of --memory: later ones are read twice", s.Remembered.Seconds()))
 	}
-	if s.Lost > 0 {
-		e.Warn(fmt.Errorf("%d %s lost, as sequence numbers show", s.Lost, show.Word(s.Lost, "record or message was", "records or messages were")))
-	}
+	count(s.Lost, "record or message was", "records or messages were", "lost, as sequence numbers show")
 }
 
 // otherDoubts says why else records may pass unchecked.
@@ -321,8 +306,8 @@ func (f *flags) otherDoubts() string {
 }
 
 // print writes the summary to the stream that gets no records.
-func (f *flags) print(e *cli.Env, s *summary, err error) error {
-	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
+func (f *flags) print(e *cli.Env, s *summary, result bool) error {
+	if !result {
 		return nil
 	}
 	var w io.Writer = e.Stdout

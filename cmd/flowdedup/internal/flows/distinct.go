@@ -164,12 +164,9 @@ func (c *keyCounts) mayOpenAhead(from, came int64) bool {
 // window returns the window from start to end, and opens it if need be. If too many are open, it
 // closes the first for a later window, and returns nil for an earlier window.
 func (c *keyCounts) window(start, end int64) (*window, error) {
-	at := len(c.open)
-	for at > 0 && c.open[at-1].start >= start {
-		at--
-		if c.open[at].start == start {
-			return c.open[at], nil
-		}
+	at, found := slices.BinarySearchFunc(c.open, start, func(w *window, start int64) int { return cmp.Compare(w.start, start) })
+	if found {
+		return c.open[at], nil
 	}
 	if len(c.open) >= c.mostOpen() {
 		if at == 0 {

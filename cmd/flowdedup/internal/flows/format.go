@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/records"
@@ -251,13 +252,10 @@ func appendFields(dst []byte, r *records.Record) []byte {
 	return dst
 }
 
-// trimObject returns an object of JSON without its last brace, nil if it is none. An
-// object that spans lines becomes one line.
+// trimObject returns an object of JSON without its last brace, nil if line is no object. An object that
+// spans lines becomes one line.
 func trimObject(line []byte) []byte {
-	end := len(line) - 1
-	for end > 0 && line[end] != '}' {
-		end--
-	}
+	end := bytes.LastIndexByte(line, '}')
 	if end <= 0 || line[0] != '{' {
 		return nil
 	}
@@ -266,10 +264,7 @@ func trimObject(line []byte) []byte {
 			line[i] = ' ' // strings of JSON escape these
 		}
 	}
-	for end > 1 && line[end-1] == ' ' {
-		end--
-	}
-	return line[:end]
+	return line[:1+len(bytes.TrimRight(line[1:end], " "))]
 }
 
 // csvHeader is the first line of CSV.
@@ -309,19 +304,8 @@ func (n *names) appendCSV(dst []byte, h *match.Held) []byte {
 
 // appendCell quotes characters that would end a cell.
 func appendCell(dst []byte, s string) []byte {
-	plain := true
-	for i := range len(s) {
-		plain = plain && s[i] != ',' && s[i] != '"' && s[i] != '\n' && s[i] != '\r'
-	}
-	if plain {
+	if !strings.ContainsAny(s, ",\"\n\r") {
 		return append(dst, s...)
 	}
-	dst = append(dst, '"')
-	for i := range len(s) {
-		if s[i] == '"' {
-			dst = append(dst, '"')
-		}
-		dst = append(dst, s[i])
-	}
-	return append(dst, '"')
+	return append(append(append(dst, '"'), strings.ReplaceAll(s, `"`, `""`)...), '"')
 }

@@ -182,22 +182,13 @@ func command(cfg *config, flags []string, others ...string) string {
 	for _, at := range cfg.Streams {
 		words = append(words, "--listen", at.String())
 	}
-	for _, name := range cfg.Inputs {
-		if strings.HasPrefix(name, "-") && name != "-" {
-			words = append(words, "-r")
-		}
-		words = append(words, name)
-	}
-	words = append(append(words, flags...), others...)
+	words = slices.Concat(show.AppendInputs(words, cfg.Inputs), flags, others)
 	if cfg.live() {
 		words = append(words, "--to", "udp://COLLECTOR:2055")
 	} else {
 		words = append(words, "-w", "once.ndjson")
 	}
-	for i, word := range words {
-		words[i] = show.Quote(word)
-	}
-	return strings.Join(words, " ")
+	return show.CommandLine(words)
 }
 
 // without returns the flags except the flag of that name.

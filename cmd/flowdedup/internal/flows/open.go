@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -158,12 +159,9 @@ func formats() []string { return append([]string{formatAuto}, text.Formats()...)
 
 // isText reports whether an input that begins with head is text.
 func isText(head []byte) bool {
-	for _, b := range head[:min(len(head), 16)] {
-		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(head[:min(len(head), 16)], func(b byte) bool {
+		return b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f
+	})
 }
 
 // openText opens input number n.

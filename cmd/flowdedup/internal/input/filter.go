@@ -49,7 +49,7 @@ func pick(b *capture.Batch, wanted func(b *capture.Batch, i int) bool, bits []ui
 	return n - kept
 }
 
-// moveBlocks lets Before count the wanted ones of n packets. It overwrites wanted.
+// moveBlocks lets Before count only wanted packets, of n. It overwrites wanted.
 func moveBlocks(blocks []capture.Block, wanted []uint64, n int) {
 	if len(blocks) == 0 {
 		return

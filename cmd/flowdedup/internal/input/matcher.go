@@ -51,7 +51,7 @@ type Matcher struct {
 // test says whether packets of an interface match.
 type test struct {
 	link    capture.LinkType
-	machine *bpf.Machine // those match that it accepts
+	machine *bpf.Machine // packets that it accepts match
 	all     uint64       // without a machine: all bits set if all packets match, else none
 	refused error        // why the expression has no meaning
 	warned  bool         // a warning says so
@@ -172,7 +172,7 @@ func ofIndex(index uint32) *test {
 }
 
 // followIndex looks up the index of the condition's interface. If it has changed, cooked
-// packets need another test.
+// packets need a new test.
 func (m *Matcher) followIndex(b *capture.Batch) {
 	if m.cfg.InterfaceIndex == nil || m.cfg.Condition.Interface == "" {
 		return
@@ -191,7 +191,7 @@ func (m *Matcher) followIndex(b *capture.Batch) {
 	m.tests.Store(&tests)
 }
 
-// ofLink returns the test for packets of a link type. One program serves all of them.
+// ofLink returns the test for packets of a link type. A given program serves all types.
 func (m *Matcher) ofLink(ctx context.Context, link capture.LinkType) (*test, error) {
 	if len(m.cfg.Condition.Filter.Program) > 0 {
 		link = 0

@@ -19,7 +19,7 @@ import (
 type Network struct {
 	// TLS is nil for none.
 	TLS *certs.Files
-	// MergeWait is how long a packet waits for earlier ones of network inputs, after its
+	// MergeWait is how long a packet waits for earlier packets of network inputs, after its
 	// arrival.
 	MergeWait time.Duration
 	// WaitForPipes says that MergeWait is for pipes too. They are waited for as long as it
@@ -39,7 +39,7 @@ func isPipe(name string) bool {
 	return name == "-" || err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// origin is where captures come from: one of the two.
+// origin is where captures come from: a receiver, or a capture.
 type origin struct {
 	receiver *pcapoverip.Receiver
 	capture  pcapfile.Arrival
@@ -138,7 +138,7 @@ func (p *pipe) Next(b *capture.Batch) (err error) {
 	return p.src.Next(b)
 }
 
-// Inputs returns the one name.
+// Inputs returns the only name.
 func (p *pipe) Inputs() []string { return []string{p.name} }
 
 // Offset returns zeros: the end of a pipe is unknown.

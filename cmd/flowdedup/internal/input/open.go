@@ -35,14 +35,14 @@ type Options struct {
 	// it at the same time. Nil is all.
 	Wanted func(b *capture.Batch, i int) bool
 	// Warn gets damage that did not end an input, and link types for which the filter has
-	// no meaning. It may be called from another goroutine, but not after Close.
+	// no meaning. It may be called from any goroutine, but not after Close.
 	Warn func(error)
 	// Progress gets, after each batch, the bytes read so far, the bytes of all inputs (0
-	// if unknown), and the packets so far, including unwanted ones. It may be nil.
+	// if unknown), and the packets so far, wanted or not. It may be nil.
 	Progress func(done, total int64, packets uint64)
 	// Reassemble puts the fragments of tunnels together: see package reassemble.
 	Reassemble bool
-	Tunnels    *headers.Tunnels // the UDP ports of these tunnels; nil are the usual ones
+	Tunnels    *headers.Tunnels // the UDP ports of tunnels; nil are the usual ports
 	// Wrap wraps each source of a file after it was opened; nil is none.
 	Wrap func(capture.Source) capture.Source
 }
@@ -90,7 +90,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	return s, nil
 }
 
-// stream makes the packets of a source the wanted ones. live says that they come in their own time.
+// stream returns the wanted packets of a source. live says that they come in their own time.
 func (o *Options) stream(src capture.Source, live bool, w *warnings) *Stream {
 	var filter *Matcher
 	if !o.Filter.All() {

@@ -49,8 +49,8 @@ func newStream(src capture.Source, filter *Matcher) *Stream {
 // stream, as pipeline.Admitter says. An error ends Each.
 func (s *Stream) Admit(admit func(ctx context.Context, b *capture.Batch) error) { s.admit = admit }
 
-// Each is pipeline.Pipeline.Run for the wanted packets. It returns an error of
-// Matcher.Admit if the filter has one.
+// Each is pipeline.Pipeline.Run for the wanted packets. An error of the filter's Matcher.Admit ends
+// it.
 func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Task) error {
 	ctx, s.part.end = context.WithCancelCause(ctx)
 	defer s.part.end(nil)
@@ -113,7 +113,7 @@ func (s *Stream) Peers() *pcapoverip.ReceiverStats {
 	return sum
 }
 
-// filteredTask filters a batch before another task.
+// filteredTask filters a batch before its task.
 type filteredTask struct {
 	pipeline.Task
 	ctx     context.Context
@@ -124,7 +124,7 @@ type filteredTask struct {
 	full    bool     // nothing behind the batch is wanted
 	wanted  []uint64 // a bit for each packet that is
 	removed int      // how many the filter or the part removed
-	others  int      // how many were not wanted for another reason
+	others  int      // how many were not wanted for other reasons
 }
 
 var _ pipeline.Admitter = (*filteredTask)(nil)
@@ -160,7 +160,7 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 	t.Task.Prepare(b)
 }
 
-// sift removes the packets that the filter does not want, and those at other times.
+// sift removes packets that the filter does not want, and packets outside of the wanted times.
 func (t *filteredTask) sift(b *capture.Batch) {
 	n := (len(b.Frames) + 63) / 64
 	t.wanted, t.removed = slices.Grow(t.wanted[:0], n)[:n], 0
@@ -243,8 +243,8 @@ func (s *Stream) Close() error {
 func (s *Stream) Damaged(err error) bool { return s.warnings.damaged() || capture.IsDamage(err) }
 
 // warnings passes on warnings about damage that did not end an input, and remembers that there
-// were any. A reading goroutine may still run when the stream is closed, so warnings drops
-// later ones.
+// were any. A reading goroutine may still run when the stream is closed: its warnings are
+// dropped.
 type warnings struct {
 	mu        sync.Mutex
 	emit      func(error)

@@ -3,7 +3,6 @@
 package inspect
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -95,9 +94,6 @@ Nothing is written or removed. One pass, in constant memory.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	f.length = time.Minute
-	f.window = inspect.DefaultWindow
-	f.Memory = inspect.DefaultMemory
 	cli.Define(cmd,
 		[]cli.Flag{
 			f.named.Flag(),
@@ -117,7 +113,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			f.net.MergeFlag(),
 			cli.TunnelFlag(&f.tunnels),
-			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "compare packets within this time"},
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, inspect.DefaultWindow.String(), "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "compare packets within this time"},
 			f.Part.ZoneFlag(),
 			f.page.Flag("with the matrix and delays"),
 		},
@@ -223,19 +219,12 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	if s.EvictedLive > 0 {
 		e.Warn(fmt.Errorf("%d %s forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive, show.Word(s.EvictedLive, "packet was", "packets were")))
 	}
-	return errors.Join(cli.MarkDamage(cli.NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(file, &s, err))
-}
-
-// write writes the page, unless nothing could be read.
-func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
-	if nothingInspected(s, err) {
-		return file.Discard()
+	result := s.Verdict != "" && !cli.NothingRead(s.Packets+s.Filtered, err)
+	err = errors.Join(cli.MarkDamage(cli.NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), file.Write(result, func(of cli.Origin) *page.Page { return newPage(&s, of) }))
+	if !result {
+		return err
 	}
-	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
-}
-
-func nothingInspected(s *Summary, err error) bool {
-	return s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
+	return errors.Join(err, f.Print(e, e.Stdout, &s, func(w io.Writer, columns int) error { return writeText(w, columns, &s) }))
 }
 
 // repeated returns the flags that the recommended command needs, too.
@@ -249,11 +238,4 @@ func (f *flags) repeated(fs *pflag.FlagSet) (words []string) {
 		}
 	})
 	return words
-}
-
-func (f *flags) print(e *cli.Env, s *Summary, err error) error {
-	if nothingInspected(s, err) {
-		return nil
-	}
-	return f.Print(e, e.Stdout, s, func(w io.Writer, columns int) error { return writeText(w, columns, s) })
 }

@@ -123,7 +123,7 @@ func runLive(ctx context.Context, cfg *config, begin time.Time) (Summary, error)
 }
 
 // openLive opens the interfaces or targets. The second result counts packets that the kernel
-// dropped, and those that network cards lost before.
+// dropped, and packets that network cards lost before.
 func openLive(ctx context.Context, cfg *config) (live liveSource, dropped func() (kernel, card uint64), err error) {
 	if len(cfg.Mirror.Targets) > 0 {
 		return openMirror(ctx, cfg)

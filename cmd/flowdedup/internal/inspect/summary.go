@@ -123,17 +123,7 @@ func command(cfg *config, r *recommendation) string {
 		words = append(words, "--tunnel", ports)
 	}
 	words = append(words, cfg.Flags...)
-	words = append(words, "-w", output(cfg.Inputs))
-	for _, name := range cfg.Inputs {
-		if strings.HasPrefix(name, "-") && name != "-" {
-			words = append(words, "-r")
-		}
-		words = append(words, name)
-	}
-	for i, word := range words {
-		words[i] = show.Quote(word)
-	}
-	return strings.Join(words, " ")
+	return show.CommandLine(show.AppendInputs(append(words, "-w", output(cfg.Inputs)), cfg.Inputs))
 }
 
 // output returns a name for the output that no input has.

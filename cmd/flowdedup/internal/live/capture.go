@@ -69,8 +69,8 @@ type matching struct {
 	wanted *input.Wanted
 }
 
-// filtered compiles the filter for Ethernet, as the compiler may not be there for another
-// user.
+// filtered compiles the filter for Ethernet before the process becomes --user, who may not be able
+// to start the compiler.
 func filtered(ctx context.Context, cfg *config, c networks, log *slog.Logger) (liveCapture, error) {
 	wanted := input.NewWanted(cfg.Filter, func(err error) { log.Warn("the filter has no meaning", "error", err) })
 	if err := wanted.Compile(ctx, capture.LinkEthernet); err != nil {

@@ -29,8 +29,8 @@ type config struct {
 	Addresses []pcapoverip.Address
 	// Mirror is where datagrams with packets come. runLive sets its Idle, Delay and Warn.
 	Mirror mirror.Config
-	// MergeWait is how long a packet waits for earlier ones of other inputs, after its
-	// arrival, if one is an address, or if there are interfaces and targets.
+	// MergeWait is how long a packet waits for earlier packets of other inputs, after its
+	// arrival, if an input is an address, or if there are interfaces and targets.
 	MergeWait time.Duration
 	// Ring is where packets come from. runLive sets its Idle and Hold.
 	Ring afpacket.Config

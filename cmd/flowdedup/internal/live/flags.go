@@ -139,8 +139,6 @@ capability: setcap cap_net_raw+ep.`,
 
 func (f *flags) register(cmd *cobra.Command) {
 	f.Window = window.Window{Duration: liveWindow}
-	f.cfg.Slide, f.cfg.StateEvery = time.Minute, time.Minute
-	f.logFormat, f.onFailure = "text", "drop"
 	cli.Define(cmd,
 		f.InterfaceFlags("an address or a mirror target", cli.CompleteSources),
 		f.Filter.Flags(),

@@ -44,8 +44,8 @@ func (f *flags) checkOutputs() error {
 // others returns the outputs of -w but the first.
 func (f *flags) others() []string { return f.outputs[min(1, len(f.outputs)):] }
 
-// refuseForwards returns an error if packets sent to one of the interfaces would show up at a
-// captured one.
+// refuseForwards returns an error if packets sent out of an interface of to would show up at a
+// captured interface.
 func refuseForwards(captured, to []string) error {
 	for _, name := range to {
 		if err := refuseForward(captured, name); err != nil {
@@ -55,8 +55,8 @@ func refuseForwards(captured, to []string) error {
 	return nil
 }
 
-// tcpdumpFlags returns the flags of tcpdump that have units of their own. Each is another
-// name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
+// tcpdumpFlags returns the flags of tcpdump that have units of their own. Each stands for a flag of
+// ours. -c, -i, -s, -w and -Z are plain short names.
 func (f *flags) tcpdumpFlags() []cli.Flag {
 	return []cli.Flag{
 		{Name: "rotate-megabytes", Short: "C", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Size, "", "MB", parseMegabytes), Needs: []string{"write duplicates: they rotate"}, Not: []string{"rotate-size"}, Help: "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)"},

@@ -76,7 +76,7 @@ func (s *countsSender) finish() {
 	<-s.ended
 	ctx, cancel := context.WithTimeout(context.Background(), lastCounts)
 	defer cancel()
-	s.warned = true // one warning says all
+	s.warned = true // a single warning says all
 	s.sendAll(ctx)
 	if names, err := s.waiting(); err == nil && len(names) > 0 {
 		s.warn(fmt.Errorf("hub: it lacks %d files of counts in %s: the next run that saves there sends them", len(names), s.dir))
@@ -144,7 +144,7 @@ func (s *countsSender) send(ctx context.Context, name string) error {
 		return err
 	}
 	if f.Sensor != s.token.Site {
-		return nil // of another run that saves here
+		return nil // of a different run that saves here
 	}
 	if len(f.Windows) != 1 {
 		return fmt.Errorf("%w: it has %d windows, want 1", hubclient.ErrCounts, len(f.Windows))

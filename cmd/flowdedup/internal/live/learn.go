@@ -27,7 +27,7 @@ import (
 
 // learnConfig configures how a run learns what to remove. With the zero value it does not.
 type learnConfig struct {
-	// For is how long packets are inspected before each decision. Until the first one all
+	// For is how long packets are inspected before each decision. Until the first decision all
 	// packets are kept.
 	For time.Duration
 	// Every is how long a decision holds, from its inspection to the next.
@@ -38,7 +38,7 @@ type learnConfig struct {
 	Intact func(identity.Config) bool
 }
 
-// phase is how packets are judged, until there is another decision.
+// phase is how packets are judged between two decisions.
 type phase struct {
 	detector *copies.Detector
 	cfg      *dedup.Config
@@ -56,7 +56,7 @@ type learner struct {
 	// inspector measures; nil between inspections. Workers read it ahead of their turn.
 	inspector atomic.Pointer[measure.Inspector]
 	until     time.Time // the end of the inspection
-	next      time.Time // the begin of the next one
+	next      time.Time // the begin of the next inspection
 	// decided holds a decision that is ready to take effect. deciding is set while a decision is
 	// being made. Meanwhile no other inspection begins.
 	decided  chan *decision
@@ -275,7 +275,7 @@ func learnedOf(r *measure.Report, of *dedup.Choice) monitor.Learned {
 	return n
 }
 
-// inspecting is the inspection of one batch.
+// inspecting is the inspection of a batch.
 type inspecting struct {
 	inspector *measure.Inspector // that batch belongs to
 	batch     *measure.Batch
@@ -316,7 +316,6 @@ func (k *inspecting) apply(l *learner, p *phase, b *capture.Batch) {
 
 // learnFlags returns the flags of runs that learn what to remove.
 func (f *flags) learnFlags() []cli.Flag {
-	f.learnEvery = time.Hour
 	return []cli.Flag{
 		{Name: "learn", Group: cli.GroupCompare, To: cli.NewParsed(&f.learn, "", "duration", cli.ParseLength), Words: []string{"10s", "1m"}, Needs: []string{"method=auto,timed"}, Not: []string{"identity identity-bytes ignore window across: --learn chooses it", "state: --learn chooses again after a restart"}, Help: "inspect packets for this time first, then choose what to remove: 1m"},
 		{Name: "learn-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.learnEvery, "1h", "duration", cli.ParseLength), Words: []string{"1h", "1d"}, Needs: []string{"learn: how long to inspect"}, Help: "inspect again this often"},

@@ -148,7 +148,7 @@ func (e ending) Next(b *capture.Batch) error {
 	return err
 }
 
-// Stats returns the counts of each ring. An address counts as one.
+// Stats returns the counts of each ring. An address counts as a ring.
 func (a *arriving) Stats() (all []afpacket.Stats) {
 	counts := a.Counts()
 	for i := range a.inputs {

@@ -70,8 +70,8 @@ func openReports(ctx context.Context, name string, loc *time.Location, log *slog
 	return &reports{log: log, stop: stop, name: name, loc: loc, file: file, out: sink.NewInterruptibleWriter(ctx, name, file)}, nil
 }
 
-// saver saves the counters of closed windows in a folder. If a window cannot be saved, it
-// logs the error and tries the next one, as reports does.
+// saver saves the counters of closed windows in a folder. If a window cannot be saved, saver
+// logs the error and tries the next window, as reports does.
 type saver struct {
 	log    *slog.Logger
 	folder *count.SavedFolder

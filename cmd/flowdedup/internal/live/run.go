@@ -32,8 +32,8 @@ const (
 	idle = 100 * time.Millisecond
 	// idleLearning is idle with --learn, as packets may have to wait for better copies later.
 	idleLearning = 2 * time.Millisecond
-	// idleShared is idle with several workers: one may already wait for packets when another finds
-	// a packet that has to wait for a better copy.
+	// idleShared is idle with several workers: a worker may already wait for packets when a
+	// different worker finds a packet that has to wait for a better copy.
 	idleShared = 20 * time.Millisecond
 	// idleHub is idle where packets wait for a hub: answers take about a millisecond, and come
 	// unasked.
@@ -106,7 +106,7 @@ type runner struct {
 	ticker   *ticker
 }
 
-// open opens all resources of a run. It opens the ones that need privileges first.
+// open opens all resources of a run, first the resources that need privileges.
 func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Outputs.Forward); err != nil {
 		return nil, err
@@ -213,8 +213,8 @@ func (r *runner) becomeUser() error {
 	return nil
 }
 
-// compile compiles the conditions for the interfaces. The compiler is a program, which
-// another user may not be able to start.
+// compile compiles the conditions for the interfaces. Call it before the process becomes --user, who
+// may not be able to start the compiler.
 func (r *runner) compile(ctx context.Context) error {
 	cfg := &r.cfg.Dedup
 	cfg.InterfaceIndex = cachedIndex()
@@ -304,7 +304,7 @@ func (r *runner) abort() error {
 	return errors.Join(append(errs, r.closeFilter(), r.unlock())...)
 }
 
-// unlock lets another run use the state file.
+// unlock lets other runs use the state file.
 func (r *runner) unlock() error {
 	if r.lock == nil {
 		return nil

@@ -26,7 +26,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-// state saves a run to the file that it can be resumed from. A save first copies the run
+// state saves a run to the file that the run can be resumed from. A save first copies the run
 // as of one moment, in parts between batches. Then it writes the copy while packets go
 // on.
 type state struct {
@@ -47,8 +47,8 @@ type state struct {
 const (
 	// copyShare limits a copy to 1/copyShare of the time.
 	copyShare = 8
-	// minCopy and maxCopy bound how long one part of a copy delays packets. A ring holds
-	// many times as much.
+	// minCopy and maxCopy bound how long a part of a copy delays packets. A ring holds the
+	// packets of many times as long.
 	minCopy, maxCopy = time.Millisecond, 10 * time.Millisecond
 	// slowSave is how long the last save may take before a message says that it runs.
 	slowSave = time.Second
@@ -154,7 +154,7 @@ func createState(name string) (*outfile.File, error) {
 	return outfile.CreateState(context.Background(), name, stateMagic)
 }
 
-// tick starts a save if one is due, or continues one. It is called between batches. It
+// tick starts a save that is due, or continues a save. It is called between batches. It
 // returns an error if the run cannot be copied.
 func (s *state) tick(now time.Time) error {
 	switch {
@@ -264,7 +264,7 @@ func (s *state) copyPart(now time.Time) {
 	})
 }
 
-// errSuperseded ends the writing of a state that a newer one will replace.
+// errSuperseded ends the writing of a state that a newer state will replace.
 var errSuperseded = errors.New("another state is saved")
 
 // write replaces the file by the copy, unless it is stopped.

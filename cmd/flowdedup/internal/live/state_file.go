@@ -26,7 +26,7 @@ import (
 //	the bytes FLOWSTAT
 //	version, 5, and the length of the header, in 64 bits each, little-endian
 //	the header, a JSON object
-//	the snapshots of the filter and of counters, one behind the other
+//	the snapshots of the filter and of counters
 //	SHA-256 of all before
 //
 // The sum detects damage. Snapshots are sealed under the secret as well.
@@ -148,7 +148,7 @@ func (h *stateHeader) setting(flag string) string {
 }
 
 // fits returns an error unless the state was saved with the same settings, and with the
-// given secret if there is one.
+// given secret unless that is nil.
 func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
 	if len(h.Settings) > len(settings) {
 		return fmt.Errorf("%w: it is from another kind of run", errState)
@@ -204,7 +204,7 @@ func (p *ifaceNames) of(points []traits.CapturePoint) []string {
 
 // resume takes the names of the points of the previous run, and returns the points with
 // the current indices of their interfaces. An interface that is gone keeps its index. If
-// that index now belongs to another interface, no packet matches the point any more.
+// that index now belongs to a different interface, no packet matches the point any more.
 func (p *ifaceNames) resume(points []traits.CapturePoint, names []string) ([]traits.CapturePoint, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -231,7 +231,7 @@ func (p *ifaceNames) resume(points []traits.CapturePoint, names []string) ([]tra
 }
 
 // forget keeps the numbers of the points of the previous run from being given again. Peers
-// come in another order each time.
+// come in a different order each time.
 func (p *ifaceNames) forget(points []traits.CapturePoint) []traits.CapturePoint {
 	p.names = make([]string, len(points))
 	return make([]traits.CapturePoint, len(points))

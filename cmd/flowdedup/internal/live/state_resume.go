@@ -60,7 +60,7 @@ func (r *runner) closeFilter() error {
 }
 
 // resumeFrom makes the filter and the counters from the state file if it exists. The secret
-// comes from that file unless the user gave one.
+// comes from that file unless the user gave a secret.
 func (r *runner) resumeFrom(ctx context.Context) error {
 	cfg := r.cfg
 	file, err := outfile.OpenState(cfg.State, stateMagic)

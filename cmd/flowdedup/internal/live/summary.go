@@ -91,7 +91,7 @@ func (r *runner) summary() monitor.Summary {
 // status returns the state of the run, with its summary. It must not be called while a batch is
 // processed.
 func (r *runner) status(now time.Time, sum monitor.Summary) monitor.Status {
-	// A packet may be kept in the place of a longer one. Counters only grow.
+	// A packet may be kept in the place of a longer packet. Counters only grow.
 	r.bytesOut = max(r.bytesOut, sum.BytesOut)
 	sum.BytesOut = r.bytesOut
 	s := monitor.Status{Started: r.begin, Now: now, Summary: sum, Rings: r.capture.Stats(), Networks: r.networks(), State: r.state.show(), TLS: r.cfg.Outputs.TLS}

@@ -116,7 +116,7 @@ func number(text string) (int, error) {
 // forbidNewPrivileges sets PR_SET_NO_NEW_PRIVS on all threads, so that no set-user-ID
 // program and no file capability counts any more. The attribute belongs to a thread, and
 // Go sets such attributes on all threads only without cgo. The kernel sets it on all
-// threads together with a seccomp filter, so this installs one that allows every call:
+// threads together with a seccomp filter, so this installs a filter that allows every call:
 // see seccomp_sync_threads in kernel/seccomp.c.
 func forbidNewPrivileges() error {
 	runtime.LockOSThread()

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
-// task is the work on one batch.
+// task is the work on a batch.
 type task struct {
 	run        *runner
 	phase      *phase // that packets belong to

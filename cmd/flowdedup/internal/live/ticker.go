@@ -43,8 +43,8 @@ type ticker struct {
 	// merged says that merged packets were reported, unfilled that unfilled checksums were.
 	merged, unfilled bool
 
-	status    chan monitor.Status // holds one at the most
-	published chan struct{}       // closed after the last one
+	status    chan monitor.Status // holds at most one status
+	published chan struct{}       // closed after the last status
 }
 
 func newTicker(r *runner) *ticker {
@@ -109,8 +109,8 @@ func (w *ticker) logTruncated(s *monitor.Summary) {
 	}
 }
 
-// isDue reports whether a moment has come that is at most every ahead. One that is further ahead
-// has: the clock was set back.
+// isDue reports whether the moment next has come. It has, too, if next is more than every ahead: the
+// clock was set back.
 func isDue(now, next time.Time, every time.Duration) bool {
 	ahead := next.Sub(now)
 	return ahead <= 0 || ahead > every
@@ -151,7 +151,7 @@ func (w *ticker) logRings() {
 	}
 }
 
-// logOffloads says once of each offload of the host that its packets are not those of the wire.
+// logOffloads warns, once for each offload of the host, that captured packets differ from the wire.
 func (w *ticker) logOffloads(log *slog.Logger, s *afpacket.Stats) {
 	if s.Coalesced > 0 && !w.merged {
 		w.merged = true

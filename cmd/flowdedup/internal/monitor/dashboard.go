@@ -279,7 +279,7 @@ func matrixOf(s *Status) table {
 	return t
 }
 
-// diffCount is how many copies differ in one way.
+// diffCount is how many copies differ in a way.
 type diffCount struct {
 	name  string // in metrics
 	title string

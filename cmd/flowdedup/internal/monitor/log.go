@@ -28,7 +28,7 @@ func newLineHandler(w io.Writer, least slog.Level) slog.Handler {
 }
 
 // lineHandler writes the head of a line itself and leaves the attributes to slog.
-// Handlers derived from one another share everything but attrs.
+// A handler and those derived from it share everything but attrs.
 type lineHandler struct {
 	out   io.Writer
 	least slog.Level
@@ -82,12 +82,12 @@ func (h *lineHandler) WithGroup(name string) slog.Handler {
 	return &more
 }
 
-// statusLog writes a line about the run per interval, and one at the end. Its rates are
-// those since the previous line.
+// statusLog writes a line about the run per interval and at the end. Its rates are the rates
+// since the previous line.
 type statusLog struct {
 	every  time.Duration
 	handle slog.Handler
-	last   *Status // the one of the previous line, or the first; nil before
+	last   *Status // of the previous line, or the first status; nil before
 }
 
 func newStatusLog(every time.Duration, handle slog.Handler) *statusLog {

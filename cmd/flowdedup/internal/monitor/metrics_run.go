@@ -315,7 +315,7 @@ func eachForward(of func(f *sink.Forward) float64) web.Values[*Status] {
 	return web.Each(func(s *Status) []sink.Forward { return s.Forwards }, func(f *sink.Forward) []string { return []string{f.Interface} }, of)
 }
 
-// state gives a value of the state file, if there is one.
+// state gives a value of the state file; nothing without --state.
 func state(of func(f *State) float64) web.Values[*Status] {
 	return web.Part(func(s *Status) *State { return s.State }, of)
 }

@@ -14,7 +14,7 @@ import (
 
 // Notifier reports the run to the service manager that started the process, by the
 // protocol of sd_notify(3). It reports readiness with the first status, and sends a
-// watchdog message with each one; so the watchdog ends a run that hangs. Its methods are
+// watchdog message with each status; so the watchdog ends a run that hangs. Its methods are
 // for one goroutine at a time.
 type Notifier struct {
 	conn  net.Conn

@@ -21,8 +21,8 @@ type Status struct {
 	Stopping bool
 
 	Summary                     // of the run so far
-	Rings      []afpacket.Stats // one for each ring
-	Networks   []Network        // one for each input, if one is on a network
+	Rings      []afpacket.Stats // of each ring
+	Networks   []Network        // of each input, if any input is on a network
 	HubFailing string           // why the hub does not answer, or ""
 	Distinct   []Distinct       // by key and family, in the order of the command line
 	State      *State           // nil without
@@ -58,14 +58,14 @@ type Summary struct {
 // Interface holds the kernel's counters of one interface.
 type Interface struct {
 	Name              string `json:"interface"`
-	Received          uint64 `json:"received"` // by the kernel, including dropped ones
-	Dropped           uint64 `json:"dropped"`  // because a ring was full, or as the next ones
+	Received          uint64 `json:"received"` // by the kernel, including dropped packets
+	Dropped           uint64 `json:"dropped"`  // as a ring was full, or for the reasons of the next two
 	TooLong           uint64 `json:"dropped_too_long,omitempty"`
 	ToHost            uint64 `json:"dropped_to_host,omitempty"`
 	Freezes           uint64 `json:"freezes"`   // how often a ring became full
 	Outages           uint64 `json:"outages"`   // how often the interface went down or away
 	Truncated         uint64 `json:"truncated"` // longer than the snap length or a block
-	Coalesced         uint64 `json:"merged"`    // several segments in one (GRO)
+	Coalesced         uint64 `json:"merged"`    // packets of several segments (GRO)
 	ChecksumOffloaded uint64 `json:"no_checksum"`
 	// CardDropped counts packets that were lost before the kernel had them, at least; CardCounters
 	// has how much the counters of the interface and its driver grew.
@@ -103,7 +103,7 @@ type Network struct {
 	*pcapoverip.ReceiverStats
 	// The datagrams of a mirror target; nil for other inputs.
 	*Mirrored
-	// LatePackets counts packets that came after later ones of other inputs.
+	// LatePackets counts packets that came after later packets of other inputs.
 	LatePackets uint64 `json:"late_packets"`
 }
 

@@ -204,13 +204,13 @@ const (
 	endFrame   = "\x1b[?2026l"
 )
 
-// The size that is assumed for a terminal that does not report one.
+// The assumed size of a terminal that reports none.
 const (
 	defaultWidth  = 80
 	defaultHeight = 24
 )
 
-// screen draws frames on a terminal, each over the previous one.
+// screen draws frames on a terminal, each over the previous frame.
 type screen struct {
 	terminal *os.File
 	begun    bool

@@ -67,7 +67,7 @@ func (v *View) Update(s Status) {
 	v.wake()
 }
 
-// Write shows whole lines of warnings and logs. On a terminal the last ones stay visible
+// Write shows whole lines of warnings and logs. On a terminal the last lines stay visible
 // below the dashboard, and Close prints all of them. Write always takes all of p and
 // returns no error. On a closed view it writes straight through.
 func (v *View) Write(p []byte) (int, error) {
@@ -81,7 +81,7 @@ func (v *View) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxQueuedLines is how many lines are kept for writing; older ones are dropped.
+// maxQueuedLines is how many lines are kept for writing; older lines are dropped.
 const maxQueuedLines = 1000
 
 // keep queues lines. v.mu is held.
@@ -135,7 +135,7 @@ func (v *View) run() {
 	}
 }
 
-// next returns the bytes to write now; last says that they are the last ones.
+// next returns the bytes to write now; last says that no others follow.
 func (v *View) next(last bool) []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()

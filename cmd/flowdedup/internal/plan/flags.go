@@ -15,7 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/engine/sizing"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // flags are the flags of "flowdedup plan".
@@ -95,7 +94,6 @@ func planArguments(_ *cobra.Command, args []string) error {
 func (f *flags) register(cmd *cobra.Command) {
 	c := &f.config
 	kinds := []string{"auto", "unbounded", "landmark", "sliding"}
-	c.Element, c.Kind, c.Window = elementKind{Packets: true}, "auto", window.Window{None: true}
 	cli.Define(cmd,
 		[]cli.Flag{
 			{Name: "of", Group: cli.GroupLoad, To: cli.NewParsed(&c.Element, "packets", "key", parseElementKind), Words: []string{"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, Help: "elements: packets, src, dst, ip, pair, flow, biflow, mac"},
@@ -105,15 +103,15 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "rate", Group: cli.GroupLoad, To: cli.NewParsed(&c.Rate, "", "rate", cli.ParseAmount), Not: []string{"link elements"}, Help: "elements a second: 250k, 1.5M"},
 			{Name: "link", Group: cli.GroupLoad, To: cli.NewParsed(&c.Link, "", "speed", parseLink), Not: []string{"elements"}, Help: "speed of a link full of shortest packets: 10Gb/s"},
 			{Name: "elements", Group: cli.GroupLoad, To: cli.NewParsed(&c.Elements, "", "number", cli.ParseAmount), Help: "elements in the window, or how far repeats lie back"},
-			{Name: "distinct", Group: cli.GroupLoad, To: cli.NewParsed(&c.Distinct, "100%", "share", parseDistinct), Help: "different elements in the window: share 60%, or number 3M"},
+			{Name: "distinct", Group: cli.GroupLoad, To: cli.NewShown(&c.Distinct, "100%", "share", parseDistinct), Help: "different elements in the window: share 60%, or number 3M"},
 			{Name: "refresh", Group: cli.GroupLoad, To: &c.Refresh, Help: "a removed packet restarts the window"},
 			{Name: "from", Group: cli.GroupInput, To: &c.From, Help: "measure the load of capture `FILE`; may be repeated"},
 		},
 		f.Filter.Flags("from: captures to measure"),
 		[]cli.Flag{
 			{Name: "memory", Group: cli.GroupGoal, To: cli.NewParsed(&c.MemoryBits, "", "size", parseBits), Words: []string{"l1", "l2", "l3", "1MiB"}, Help: "available memory: 8MiB, l2, 16kbit (default: the least)"},
-			{Name: "fpr", Group: cli.GroupGoal, To: cli.NewParsed(&c.FPR, "1e-9", "probability", cli.ParseFPR), Help: "highest false positive rate: 1e-9, 1%"},
-			{Name: "fnr", Group: cli.GroupGoal, To: cli.NewParsed(&c.FNR, "0.01%", "share", cli.ParseFPR), Help: "false negative rate that counts as none"},
+			{Name: "fpr", Group: cli.GroupGoal, To: cli.NewShown(&c.FPR, "1e-9", "probability", cli.ParseFPR), Help: "highest false positive rate: 1e-9, 1%"},
+			{Name: "fnr", Group: cli.GroupGoal, To: cli.NewShown(&c.FNR, "0.01%", "share", cli.ParseFPR), Help: "false negative rate that counts as none"},
 			{Name: "all", Group: cli.GroupOutput, To: &c.All, Not: []string{"json quiet"}, Help: "show all methods, not only the best that meet the request"},
 			f.page.Flag("with curves over memory"),
 			{Name: "json", Group: cli.GroupOutput, To: &f.JSON, Help: "print JSON, with the curves"},
@@ -162,7 +160,8 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if result == nil {
 		return errors.Join(err, file.Discard())
 	}
-	return errors.Join(err, f.print(e, result), file.Write(func(cli.Origin) *page.Page { return newPage(result) }))
+	return errors.Join(err, f.Print(e, e.Stdout, result, func(w io.Writer, columns int) error { return writeText(w, columns, result) }),
+		file.Write(true, func(cli.Origin) *page.Page { return newPage(result) }))
 }
 
 // answer measures the captures, if any, and plans. The result is nil if that is impossible. An
@@ -201,10 +200,6 @@ func usageOf(err error) error {
 		return cli.Usage(err)
 	}
 	return err
-}
-
-func (f *flags) print(e *cli.Env, r *result) error {
-	return f.Print(e, e.Stdout, r, func(w io.Writer, columns int) error { return writeText(w, columns, r) })
 }
 
 // parseLink reads the speed of a link in bits a second: 10Gb/s, 100Mbit/s, 10G.

@@ -116,7 +116,7 @@ func (m *meter) batch(b *capture.Batch) {
 			m.span.Add(calendar.Usable(b.Frames[from+i].Time))
 		}
 		m.packets += uint64(n)
-		m.source.each(b, from, m.headers[:n], func(d digest.Digest, frame int) {
+		m.source(b, from, m.headers[:n], func(d digest.Digest, frame int) {
 			m.track.Add(d, calendar.Usable(b.Frames[from+frame].Time))
 		})
 	}
@@ -157,42 +157,30 @@ func bins(gaps sizing.Gaps) []gapBin {
 	return all
 }
 
-// elements makes the digests of the elements of packets.
-type elements interface {
-	// each calls add with the digest of each element and the index of its frame in h, in
-	// the order of frames.
-	each(b *capture.Batch, from int, h []headers.Header, add func(d digest.Digest, frame int))
-}
+// elements calls add with the digest of each element and the index of its frame in h, in the order of
+// frames.
+type elements func(b *capture.Batch, from int, h []headers.Header, add func(d digest.Digest, frame int))
 
-// newElements makes digests without a secret, so that a measurement is reproducible.
+// newElements makes digests without a secret, so that a measurement is reproducible. Packets are
+// compared by the identity of "flowdedup dedup".
 func newElements(c *config) elements {
 	key := secret.Secret{}
-	if c.Element.Packets {
-		return &identities{
-			identity: identity.New(identity.Config{Kind: identity.L3}),
-			digester: digest.NewAES(key.AESKey(secret.Packets)),
+	if !c.Element.Packets {
+		return (&keyReader{
+			keyer:     keys.NewKeyer([]keys.Config{{Kind: c.Element.Key}}, headers.DecoderConfig{}),
+			addresses: c.Element.Key <= keys.IP,
+			ipv6:      c.IPv6,
+			v4:        digest.NewAES(key.AESKey(secret.IPv4)),
+			v6:        digest.NewAES(key.AESKey(secret.IPv6)),
+		}).each
+	}
+	packets, digester := identity.New(identity.Config{Kind: identity.L3}), digest.NewAES(key.AESKey(secret.Packets))
+	digests := make([]digest.Digest, capture.GroupSize)
+	return func(b *capture.Batch, from int, h []headers.Header, add func(digest.Digest, int)) {
+		packets.FromHeaders(b, from, h).Sum(digests[:len(h)], digester)
+		for i, d := range digests[:len(h)] {
+			add(d, i)
 		}
-	}
-	return &keyReader{
-		keyer:     keys.NewKeyer([]keys.Config{{Kind: c.Element.Key}}, headers.DecoderConfig{}),
-		addresses: c.Element.Key <= keys.IP,
-		ipv6:      c.IPv6,
-		v4:        digest.NewAES(key.AESKey(secret.IPv4)),
-		v6:        digest.NewAES(key.AESKey(secret.IPv6)),
-	}
-}
-
-// identities are packets, compared by the identity of "flowdedup dedup".
-type identities struct {
-	identity *identity.Identity
-	digester *digest.AES
-	digests  [capture.GroupSize]digest.Digest
-}
-
-func (p *identities) each(b *capture.Batch, from int, h []headers.Header, add func(digest.Digest, int)) {
-	p.identity.FromHeaders(b, from, h).Sum(p.digests[:len(h)], p.digester)
-	for i, d := range p.digests[:len(h)] {
-		add(d, i)
 	}
 }
 

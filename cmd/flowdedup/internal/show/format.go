@@ -24,8 +24,8 @@ func Word[N int | int64 | uint64](n N, one, many string) string {
 	return many
 }
 
-// Some returns a number as Count does, and the words that go with it. Without many they are one
-// with an s.
+// Some returns a number as Count does, and the word that goes with it. Without many the plural is
+// the singular with an s.
 func Some(n uint64, one string, many ...string) string {
 	return Count(n) + " " + Word(n, one, append(many, one+"s")[0])
 }
@@ -140,7 +140,7 @@ const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
 
 // Timestamp formats a packet time, in nanoseconds since 1970 UTC, as RFC 3339 in the
 // zone. It returns nil, which becomes null in JSON, for capture.NoTime. A full second has no
-// fraction, because many programs, such as jq, read only times without one.
+// fraction, because many programs, such as jq, read only times without fractions.
 func Timestamp(t int64, zone *time.Location) *string {
 	if t == capture.NoTime {
 		return nil
@@ -283,6 +283,25 @@ func Quote(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// AppendInputs appends the names of inputs to the words of a command line.
+func AppendInputs(words, names []string) []string {
+	for _, name := range names {
+		if strings.HasPrefix(name, "-") && name != "-" {
+			words = append(words, "-r")
+		}
+		words = append(words, name)
+	}
+	return words
+}
+
+// CommandLine quotes the words of a command line, and joins them.
+func CommandLine(words []string) string {
+	for i, word := range words {
+		words[i] = Quote(word)
+	}
+	return strings.Join(words, " ")
 }
 
 // dollarQuote writes all bytes that are not in plain as octal numbers.

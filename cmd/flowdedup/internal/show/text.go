@@ -48,7 +48,7 @@ func indent(line string) int {
 	return len(line) - len(strings.TrimLeft(line, " ")) + 2
 }
 
-// Wrap cuts a line between words into lines of this width at most. The later ones begin with
+// Wrap cuts a line between words into lines of this width at most. All but the first begin with
 // spaces. A longer word stays whole: it may be the name of a file.
 func Wrap(line string, indent, columns int) string {
 	if text.StringWidthWithoutEscSequences(line) <= columns {

@@ -15,12 +15,12 @@ type sharer interface {
 	usable() bool
 }
 
-// balancer shares kept packets among outputs, each conversation to one of them. An output is
-// chosen by rendezvous hashing (Thaler, Ravishankar: Using name-based mappings to increase hit
-// rates, 1998): if one is away, only its share moves.
+// balancer shares kept packets among outputs: all packets of a conversation go to the same output,
+// which rendezvous hashing chooses (Thaler, Ravishankar: Using name-based mappings to increase hit
+// rates, 1998). If an output is away, only its share moves.
 type balancer struct {
 	pairs   *traits.PairReader
-	spread  bool // the share of a failed one goes to the others
+	spread  bool // the share of a failed output goes to the others
 	members []*output
 	alive   []bool // of members, in this batch
 }
@@ -79,8 +79,8 @@ func (l *balancer) findAlive() {
 	}
 }
 
-// choose returns which output gets packets with a hash: among those alive the one of the
-// highest score.
+// choose returns which output gets packets with a hash: the output of the highest score among
+// outputs that are alive.
 func (l *balancer) choose(hash uint64) (at int) {
 	most := uint64(0)
 	for i, alive := range l.alive {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sink writes the packets of a run, kept and removed ones: to files and pipes, over
+// Package sink writes the kept and the removed packets of a run: to files and pipes, over
 // networks, and out of interfaces.
 //
 // A [Set] holds the outputs of a run. A run can be ended while a reader sleeps or a disk stands

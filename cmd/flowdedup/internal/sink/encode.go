@@ -10,7 +10,7 @@ import (
 )
 
 // encoding is the part of a Write that needs no other batch: it counts packets, and encodes them
-// for the output of kept ones. All that is left is to pass these bytes on.
+// for the output of kept packets. All that is left is to pass these bytes on.
 type encoding struct {
 	set           *Set
 	batch         *capture.Batch // encoded, not written; nil if none is

@@ -23,8 +23,8 @@ func (s *Set) Commit() error {
 }
 
 // Keep ends all outputs after an unclean end. Existing files stay as they were, and the output
-// is kept. The error is a *KeptError if it has another name. An output that is cut short by
-// the failure of another one gets a partial name.
+// is kept. The error is a *KeptError if its name is not the given name. An output that is cut
+// short by the failure of a different output gets a partial name.
 func (s *Set) Keep() error {
 	cut := slices.ContainsFunc(s.outputs, (*output).ended)
 	return s.end(func(o *output) func() error { return func() error { return o.keep(cut) } })
@@ -35,8 +35,8 @@ func (s *Set) Discard() error {
 	return s.end(func(o *output) func() error { return o.discard })
 }
 
-// end ends all outputs side by side, so that a blocked one delays no other. how chooses the call
-// that ends one, which may go on after end. It returns the losses of each and their reasons.
+// end ends all outputs side by side, so that a blocked output delays no other. how chooses the call
+// that ends an output, which may go on after end. end returns the losses of each and their reasons.
 func (s *Set) end(how func(*output) func() error) error {
 	giveUp := s.giveUp
 	select {

@@ -15,7 +15,7 @@ import (
 // flushEvery is the longest time before the packets of a live run can be read by others.
 const flushEvery = time.Second
 
-// single is one file, a pipe or standard output.
+// single is a file, a pipe or standard output.
 type single struct {
 	file   *outfile.File
 	writer capture.Writer
@@ -56,7 +56,7 @@ func (d *single) keep(cut bool) error {
 // elsewhere. The error is a *KeptError if the file did not get its name.
 func KeepFile(f *outfile.File, reason error) error { return kept(f, f.Keep, reason) }
 
-// kept ends a file by one of its methods: see KeepFile.
+// kept ends a file by its method end: see KeepFile.
 func kept(f *outfile.File, end func() (string, error), reason error) error {
 	name := f.Name()
 	kept, err := end()
@@ -77,7 +77,7 @@ func (d *single) counts() outcome {
 }
 
 const (
-	// rotationRetry is the pause before another file is begun on a full disk.
+	// rotationRetry is the pause before the next file is begun on a full disk.
 	rotationRetry = 5 * time.Second
 	// clockLag is how long after its end an interval is closed if no packet ends it: many
 	// times the delay of ring blocks.

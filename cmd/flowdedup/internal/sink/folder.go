@@ -38,7 +38,7 @@ type folder struct {
 	made   bool // by this run
 	lock   *outfile.Lock
 	files  []*mirrored // by input
-	active []*mirrored // that have memory, the one written last behind the others
+	active []*mirrored // that have memory, in the order of their last writes
 	// numbers within the input, of what is numbered in batches
 	interfaces, sections []uint32
 	complete             uint64
@@ -183,8 +183,8 @@ func (d *folder) commit() error {
 	return errors.Join(append(errs, d.lock.Unlock())...)
 }
 
-// keep gives all files their names after damage. Those of a run that was cut short get partial names,
-// and those without packets none.
+// keep gives all files their names after damage. Files of a run that was cut short get partial names,
+// and files without packets none.
 func (d *folder) keep(cut bool) error {
 	if !cut && d.ctx.Err() == nil {
 		return d.commit()

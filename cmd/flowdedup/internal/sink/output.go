@@ -14,8 +14,8 @@ import (
 // destination takes the packets of a batch that are not in drop.
 type destination interface {
 	Write(b *capture.Batch, drop []uint64) error
-	// Exactly one of these is called, once. commit completes the output, keep ends it as it
-	// is, cut short before the end of the packets or not, and discard removes it.
+	// Exactly one of these methods is called, once. commit completes the output, keep ends it as
+	// it is, cut short before the end of the packets or not, and discard removes it.
 	commit() error
 	keep(cut bool) error
 	discard() error
@@ -53,7 +53,7 @@ func (k *KeptError) Error() string {
 // Unwrap returns the reason.
 func (k *KeptError) Unwrap() error { return k.Err }
 
-// output is one destination and its state.
+// output is a destination and its state.
 type output struct {
 	destination
 	*calls  // nil if no call can block

@@ -31,9 +31,9 @@ type Config struct {
 	Kept, Removed string
 	// Others are further addresses for kept packets.
 	Others []string
-	// Balance shares kept packets among the interfaces of Forward and all addresses: each
-	// conversation goes to one of them. While one is away, its packets go to the others with
-	// Spread, and are lost without. Files and pipes get all packets.
+	// Balance shares kept packets among the interfaces of Forward and all addresses: all packets
+	// of a conversation go to the same output. While an output is away, its packets go to the others
+	// with Spread, and are lost without. Files and pipes get all packets.
 	Balance, Spread bool
 	// TLS is for addresses; nil for none.
 	TLS *certs.Files
@@ -51,10 +51,10 @@ type Config struct {
 	Reassembled bool
 	// Strip are headers that kept packets lose.
 	Strip strip.Headers
-	// Slice cuts the packets of files, kept and removed ones.
+	// Slice cuts packets in files, kept and removed.
 	Slice strip.Slice
 	// Tunnels are the UDP ports of tunnels that Strip, Slice and Balance open; nil are the usual
-	// ones.
+	// ports.
 	Tunnels *headers.Tunnels
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
@@ -95,7 +95,7 @@ const hangTimeout = 400 * time.Millisecond
 const syncTimeout = 10 * time.Second
 
 // Set is the outputs of a run. One goroutine calls Write and the methods that end the
-// set. If Write has not returned after GiveUp, another one may end the set.
+// set. If Write has not returned after GiveUp, a different goroutine may end the set.
 type Set struct {
 	cfg      Config
 	outputs  []*output
@@ -375,7 +375,7 @@ func (s *Set) recovered(o *output) {
 	s.cfg.Log.Info("output works again", "output", o.name, "lost", o.missing())
 }
 
-// failedLive records the failure of an output while others go on. After the last one it stops the
+// failedLive records the failure of an output while others go on. If none is left, it stops the
 // run: packets that were captured until then are still judged, and count as lost.
 func (s *Set) failedLive(o *output, err error) {
 	again := o.failed != nil

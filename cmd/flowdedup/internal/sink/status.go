@@ -16,7 +16,7 @@ type Output struct {
 	Packets uint64 `json:"packets_out"`      // given less lost
 	Bytes   uint64 `json:"bytes"`            // captured bytes of all that were given
 	Lost    uint64 `json:"lost"`             // packets that were given and are not there
-	Files   uint64 `json:"files,omitempty"`  // complete ones of a rotation
+	Files   uint64 `json:"files,omitempty"`  // complete files of a rotation
 	Failed  string `json:"failed,omitempty"` // why nothing goes there any more, or ""
 	// Elsewhere are files of a rotation whose folder takes no name for them, with commas between.
 	Elsewhere string `json:"elsewhere,omitempty"`
@@ -70,7 +70,7 @@ func (s *Set) Complete() bool {
 	return !slices.ContainsFunc(s.outputs, func(o *output) bool { return !o.removed && o.missing() > 0 })
 }
 
-// displayName returns the name of an output, or of its file if that has another name.
+// displayName returns the name of an output's file, if that differs, or of the output.
 func (o *output) displayName() string {
 	if d, ok := o.destination.(*single); ok && d.live {
 		return d.file.Name()

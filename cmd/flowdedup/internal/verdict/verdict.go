@@ -169,7 +169,7 @@ func routers(r *inspect.Report) string {
 	return fmt.Sprintf("%d routers between", r.Routers)
 }
 
-// lan says where copies on another path of a redundant network come from.
+// lan says where copies on the second path of a redundant network come from.
 func lan(r *inspect.Report) string {
 	for _, p := range r.Paths {
 		if strings.HasPrefix(p.Path, "LAN") {

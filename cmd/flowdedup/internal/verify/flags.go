@@ -100,7 +100,6 @@ usage.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	f.Memory = verifyMemory
 	cli.Define(cmd,
 		[]cli.Flag{
 			f.InputFlags.Flag(),
@@ -268,7 +267,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if s.Foreign > s.Kept {
 		e.Warn(fmt.Errorf("hardly any packet of %s is in the input: outputs of --mark cannot be verified, and those of --strip need the same --strip", cfg.Output))
 	}
-	written := file.Write(func(of cli.Origin) *page.Page { return newPage(&s, of) })
+	written := file.Write(true, func(of cli.Origin) *page.Page { return newPage(&s, of) })
 	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.Print(e, e.Stdout, &s, func(w io.Writer, columns int) error { return writeText(w, columns, &s) }), written)
 	switch {
 	case s.Differences() > 0:

@@ -158,7 +158,14 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	err = outfile.Until(ctx, func() error { return in.Each(ctx, 1, func() pipeline.Task { return task{v} }) })
+	err = outfile.Until(ctx, func() error {
+		return in.Each(ctx, 1, func() pipeline.Task {
+			return pipeline.InOrder(func(b *capture.Batch) error {
+				v.Add(b)
+				return nil
+			})
+		})
+	})
 	if ctx.Err() != nil {
 		return summary{}, err // nothing is known about captures that were not read
 	}
@@ -166,21 +173,6 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 	s := newSummary(cfg, report)
 	s.Filtered, s.Damaged, s.Took = in.Filtered(), in.Damaged(err) || capture.IsUnread(unread), time.Since(begin)
 	return s, errors.Join(append(in.Failed(), err, unread)...)
-}
-
-// task gives packets to the verifier in their order.
-type task struct{ verifier *verify.Verifier }
-
-// Prepare has nothing to do.
-func (t task) Prepare(*capture.Batch) {}
-
-// Judge has nothing to do.
-func (t task) Judge(*capture.Batch) error { return nil }
-
-// Write checks the packets.
-func (t task) Write(b *capture.Batch) error {
-	t.verifier.Add(b)
-	return nil
 }
 
 // stripped are the headers that explain tries, the most usual first.

@@ -50,7 +50,7 @@ func run(m *testing.M) (int, error) {
 	if err := goTool("build", "-o", native, "./cmd/flowdedup"); err != nil {
 		return 0, err
 	}
-	// FLOWDEDUP_BROWSER names a folder that was made before, such as one of a release.
+	// FLOWDEDUP_BROWSER names a folder that was made before, such as the folder of a release.
 	if site, err = filepath.Abs(os.Getenv("FLOWDEDUP_BROWSER")); err != nil {
 		return 0, err
 	}

@@ -28,7 +28,7 @@ type tab struct {
 	folder  string // of downloads
 	mu      sync.Mutex
 	visited []string      // addresses of all requests
-	saved   chan struct{} // one for each download that is complete
+	saved   chan struct{} // gets a value for each complete download
 }
 
 // open opens an address.
@@ -117,7 +117,7 @@ func (p *tab) choose(names ...string) (status, failure string) {
 	return p.ended()
 }
 
-// forget empties the status, so that the next one is seen.
+// forget empties the status, so that the next status is seen.
 func (p *tab) forget() {
 	p.Helper()
 	p.do(chromedp.Evaluate[chromedp.Void](`document.getElementById("status").textContent = ""`))
@@ -136,7 +136,7 @@ func (p *tab) status() (status, failure string) {
 	return value[string](p, `document.getElementById("status").textContent`), value[string](p, `document.getElementById("error").textContent`)
 }
 
-// clean appends these options to the present ones, presses the button, and returns all.
+// clean appends options to the present options, presses the button, and returns all options.
 func (p *tab) clean(more ...string) []string {
 	p.Helper()
 	all := append(strings.Fields(value[string](p, `document.getElementById("options").value`)), more...)
@@ -175,7 +175,7 @@ func (p *tab) frame() string {
 	return value[string](p, `document.getElementById("frame").contentDocument.body.innerText`)
 }
 
-// foreign returns the addresses of all requests but those of own files.
+// foreign returns the addresses of all requests except for own files.
 func (p *tab) foreign(own string, files ...string) (all []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPolicy tries to send something to another host, from the page and from a worker as the page
+// TestPolicy tries to send something to a foreign host, from the page and from a worker as the page
 // makes them. The browser refuses both, and nothing arrives.
 func TestPolicy(t *testing.T) {
 	var arrived atomic.Int32
@@ -147,7 +147,7 @@ func largest(t *testing.T) int {
 const block = 64 << 20
 
 // TestLarge writes a large result into a file that a person would choose. No person is there,
-// so it is one of the browser's own.
+// so it is the browser's own.
 func TestLarge(t *testing.T) {
 	name := large(t, largest(t))
 	p := open(t, serve(t))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command vet is "go vet" for systems and CPUs other than this one. It checks the types of all
-// packages from their sources, those of the standard library included, where go vet compiles
-// what a package imports. GOOS and GOARCH choose the target.
+// Command vet is "go vet" for systems and CPUs other than this machine's. It checks the types of all
+// packages from their sources, and of the standard library, where go vet compiles what a package
+// imports. GOOS and GOARCH choose the target.
 package main
 
 import (

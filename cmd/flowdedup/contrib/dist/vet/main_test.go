@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// TestImplemented takes functions without bodies for a CPU with assembly and for one without.
+// TestImplemented takes functions without bodies, for a CPU with assembly and a CPU without.
 func TestImplemented(t *testing.T) {
 	for _, cpu := range []string{"amd64", "386"} {
 		t.Run(cpu, func(t *testing.T) {

@@ -45,7 +45,7 @@ var picture = regexp.MustCompile(`!\[[^]]*\]\([^)]*\)`)
 // emptyLines are lines that md2man leaves between requests, for which formatters leave gaps.
 var emptyLines = regexp.MustCompile(`\n{2,}`)
 
-// renderer renders the nodes of a page that differ from those of md2man.
+// renderer renders the nodes of a page that md2man renders otherwise.
 type renderer struct {
 	blackfriday.Renderer
 	page *Page
@@ -70,7 +70,7 @@ func made() string {
 }
 
 // special are the characters that formatters interpret, within a line and at its start, or
-// replace by typographic ones.
+// replace by typographic characters.
 var special = strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "\n.", "\n\\&.", "\n'", "\n\\&'")
 
 // escape escapes text that begins a line.

@@ -124,8 +124,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	}
 }
 
-// pick picks the frames of a group that are in the sample: those whose digests have no bit of
-// mask. The first frame has number from in its batch.
+// pick picks the frames of a group that are in the sample: their digests have no bit of mask. The first frame has number from in its batch.
 func (p *Batch) pick(frames []capture.Frame, from int, mask uint64) {
 	p.picked.Frames, p.numbers = p.picked.Frames[:0], p.numbers[:0]
 	for i := range frames {
@@ -264,7 +263,7 @@ func (n *Inspector) newDoubtReader(bytes int) *doubtReader {
 	return &doubtReader{identity: identity.New(identity.Config{Kind: identity.Inner, Bytes: bytes, Tunnels: n.cfg.Tunnels})}
 }
 
-// read replaces the doubts of the group before by those in all, of n packets.
+// read replaces the doubts of the group before by the doubts in all, of n packets.
 func (r *doubtReader) read(all []identity.Doubt, n int) {
 	clear(r.of[:n])
 	for _, one := range all {

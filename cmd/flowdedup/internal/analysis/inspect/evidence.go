@@ -15,9 +15,28 @@ import (
 // mappings find translations of addresses among the matches of a trial. Two packets that differ in
 // addresses prove nothing. An address that replaces another address in many packets does: see
 // mappings.stands.
-type mappings struct {
+type mappings struct{ byKey[mapping] }
+
+// byKey has an entry for each key, up to a bound. Entry 0 is for all other keys.
+type byKey[T any] struct {
 	numbers map[uint64]uint32
-	list    []mapping // the first is for all pairs beyond the bound
+	list    []T
+	most    int
+}
+
+func newByKey[T any](most int) byKey[T] {
+	return byKey[T]{map[uint64]uint32{}, make([]T, 1), most}
+}
+
+// number returns the number of the entry of a key. A new entry is as given.
+func (n *byKey[T]) number(key uint64, entry T) uint32 {
+	number, ok := n.numbers[key]
+	if !ok && len(n.list) < n.most {
+		number = uint32(len(n.list))
+		n.numbers[key] = number
+		n.list = append(n.list, entry)
+	}
+	return number
 }
 
 const (
@@ -45,15 +64,10 @@ type mapping struct {
 	hidden bool
 }
 
-func newMappings() mappings {
-	return mappings{numbers: map[uint64]uint32{}, list: make([]mapping, 1)}
-}
-
 // stands reports whether a translation made the matches of a mapping. Routers lower times to live,
-// and senders do not. Hosts at different
-// distances make them differ in one direction. If they differ in both directions, or of segments that
-// acknowledge the same, packets were sent on. Packets whose identifications differ are the same only
-// if each has contents of its own.
+// and senders do not. Hosts at different distances make them differ in one direction. If they differ in
+// both directions, or of segments that acknowledge the same, packets were sent on. Packets whose
+// identifications differ are the same only if each has contents of its own.
 func (t *mappings) stands(number uint32) bool {
 	m := &t.list[number]
 	lowered := m.lowered[0] + m.lowered[1]
@@ -80,12 +94,7 @@ func (t *mappings) add(e, s *tried, digest uint64, step int) uint32 {
 	if src+dst == 0 || (e.flags|s.flags)&toGroup != 0 {
 		return 0
 	}
-	number, ok := t.numbers[src+dst]
-	if !ok && len(t.list) < maxMappings {
-		number = uint32(len(t.list))
-		t.numbers[src+dst] = number
-		t.list = append(t.list, mapping{})
-	}
+	number := t.number(src+dst, mapping{})
 	m := &t.list[number]
 	m.all++
 	m.renumbered += uint32(count(e.ipID != s.ipID))
@@ -138,16 +147,12 @@ func (t *mappings) outer() []netip.Addr {
 // there, or on lines A and B. Nearly each packet of such a flow has a partner in the second flow, and
 // contents of its own. Senders that repeat a request, a keepalive or silence repeat its contents.
 type pairings struct {
-	flows   *flows
-	numbers map[uint64]uint32
-	list    []pairing // the first is for all pairs that prove nothing
+	flows *flows
+	byKey[pairing]
 }
 
 // flows counts packets by flow.
-type flows struct {
-	numbers map[uint64]uint32
-	packets []uint32 // the first is for packets that prove nothing
-}
+type flows struct{ byKey[uint32] }
 
 const (
 	maxFlowsTried = 1 << 14
@@ -167,16 +172,10 @@ type pairing struct {
 	contents contents
 }
 
-func newPairings(f *flows) pairings {
-	return pairings{flows: f, numbers: map[uint64]uint32{}, list: make([]pairing, 1)}
-}
-
-func newFlows() *flows { return &flows{map[uint64]uint32{}, make([]uint32, 1)} }
-
-// number counts s as a packet of its flow, and returns the number of the flow. It returns 0 for
+// count counts s as a packet of its flow, and returns the number of the flow. It returns 0 for
 // packets that prove nothing: of ICMP, which relays do not send on, with little payload, and of too
 // many flows.
-func (t *flows) number(conversation uint64, s *tried) uint32 {
+func (t *flows) count(conversation uint64, s *tried) uint32 {
 	const udpHeader = 8
 	payload := int(s.bytes) - int(s.header) - udpHeader
 	if s.proto == protoTCP {
@@ -185,17 +184,8 @@ func (t *flows) number(conversation uint64, s *tried) uint32 {
 	if conversation == 0 || payload < leastContents || s.proto == protoICMP || s.proto == protoICMPv6 {
 		return 0
 	}
-	key := traits.Mix(conversation, uint64(s.flags&backward))
-	number, ok := t.numbers[key]
-	if !ok {
-		if len(t.packets) >= maxFlowsTried {
-			return 0
-		}
-		number = uint32(len(t.packets))
-		t.numbers[key] = number
-		t.packets = append(t.packets, 0)
-	}
-	t.packets[number]++
+	number := t.number(traits.Mix(conversation, uint64(s.flags&backward)), 0)
+	t.list[number]++
 	return number
 }
 
@@ -210,16 +200,7 @@ func (t *pairings) add(first, copied *tried, digest uint64) uint32 {
 		return 0
 	}
 	low, high := min(first.flow, copied.flow), max(first.flow, copied.flow)
-	key := uint64(low)<<32 | uint64(high)
-	number, ok := t.numbers[key]
-	if !ok {
-		if len(t.list) >= maxPairings {
-			return 0
-		}
-		number = uint32(len(t.list))
-		t.numbers[key] = number
-		t.list = append(t.list, pairing{flows: [2]uint32{low, high}, relay: relay || back})
-	}
+	number := t.number(uint64(low)<<32|uint64(high), pairing{flows: [2]uint32{low, high}, relay: relay || back})
 	m := &t.list[number]
 	m.all++
 	m.earlier[count(first.flow == high)]++
@@ -232,7 +213,7 @@ func (t *pairings) add(first, copied *tried, digest uint64) uint32 {
 // two lines either may be ahead.
 func (t *pairings) stands(number uint32) bool {
 	m := &t.list[number]
-	one, other := t.flows.packets[m.flows[0]], t.flows.packets[m.flows[1]]
+	one, other := t.flows.list[m.flows[0]], t.flows.list[m.flows[1]]
 	return number > 0 && m.all >= fewPaired && 10*m.all >= 9*min(one, other) && 2*m.all >= max(one, other) &&
 		(!m.relay || 10*max(m.earlier[0], m.earlier[1]) >= 9*m.all) && m.contents.vary(m.all)
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
+	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -32,11 +33,11 @@ type packet struct {
 	payload uint32
 	noTime  bool
 	tcp     bool
-	to      uint32 // destination, 0 for the usual one
+	to      uint32 // destination, 0 for the usual destination
 	df      bool
 	mss     uint16 // of a segment with SYN; 0 is none
 
-	service  uint16 // VLAN of an 802.1ad tag around the other one
+	service  uint16 // VLAN of an 802.1ad tag around the other tag
 	lan      byte   // 0xa or 0xb of PRP; 0 is none
 	ring     byte   // 1 more than the path of HSR; 0 is none
 	sequence uint16 // of PRP and HSR
@@ -191,4 +192,31 @@ func inspected(packets []packet, most int) *Report {
 		}
 	}
 	return n.Report()
+}
+
+// TestPool fills several chunks: new entries are zeros, and all stay where they are.
+func TestPool(t *testing.T) {
+	const n = 10 << firstChunk
+	var p pool
+	var all []*entry
+	for i := range n {
+		number := p.add()
+		e := p.at(number)
+		if number != uint32(i) || *e != (entry{}) {
+			t.Fatalf("entry %d has number %d, and %+v", i, number, *e)
+		}
+		e.hash = uint64(i)
+		all = append(all, e)
+	}
+	for i, e := range all {
+		if p.at(uint32(i)) != e || e.hash != uint64(i) {
+			t.Fatalf("entry %d moved, or is %d", i, e.hash)
+		}
+	}
+	if most := len(p.chunks); most != 4 || p.bytes() < n*64 {
+		t.Errorf("%d chunks, %d bytes", most, p.bytes())
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -19,7 +19,7 @@ import (
 
 const us, ms = int64(time.Microsecond), int64(time.Millisecond)
 
-// TestKinds looks at a packet and one copy of it.
+// TestKinds looks at a packet and a copy of it.
 func TestKinds(t *testing.T) {
 	first := packet{id: 7, flow: 1, payload: 9}
 	for _, c := range []struct {
@@ -175,7 +175,7 @@ func stream(r *rand.Rand, n int) []packet {
 func TestWindows(t *testing.T) {
 	packets := stream(rand.New(rand.NewPCG(3, 4)), 20_000)
 	for i := range packets {
-		packets[i].offload = false // equal packets with other checksums are another identity's
+		packets[i].offload = false // equal packets whose checksums differ belong to a different identity
 	}
 	b := batchOf(packets)
 	n := New(Config{})

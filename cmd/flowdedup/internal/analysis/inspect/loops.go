@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -207,9 +208,6 @@ func (m *measure) routed(x *event, s *sighting) (passes int) {
 // number returns the number of the loop of a kind and stations, which is l if it is new. Loops beyond
 // a bound are counted with the first loop of their kind.
 func (n *loops) number(l Loop) int {
-	if n.numbers == nil {
-		n.numbers = map[string]int{}
-	}
 	key := fmt.Sprint(l.Kind, l.Stations, l.Hosts)
 	number, ok := n.numbers[key]
 	if ok {
@@ -286,10 +284,8 @@ func (n *loops) report() []Loop {
 		l := n.list[i].Loop
 		l.Every = int64(n.list[i].taken / max(n.list[i].gaps, 1))
 		all = append(all, l)
-		for at := i; at > 0 && all[at].Sightings > all[at-1].Sightings; at-- {
-			all[at], all[at-1] = all[at-1], all[at]
-		}
 	}
+	slices.SortStableFunc(all, func(a, b Loop) int { return cmp.Compare(b.Sightings, a.Sightings) })
 	return all
 }
 

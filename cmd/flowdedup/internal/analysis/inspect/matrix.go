@@ -60,7 +60,7 @@ func (m *matrix) cell(first, copied uint16, weight uint64) *cell {
 			m.lost += weight
 			return nil
 		}
-		c = &cell{}
+		c = &cell{hops: map[int]uint64{}}
 		m.cells[key] = c
 	}
 	m.last, m.found = key, c
@@ -139,9 +139,6 @@ func (c *cell) addHops(first, copied *sighting, weight uint64) {
 	step := int(first.hops) - int(copied.hops)
 	if step == 0 {
 		return
-	}
-	if c.hops == nil {
-		c.hops = map[int]uint64{}
 	}
 	c.hops[step] += weight
 }

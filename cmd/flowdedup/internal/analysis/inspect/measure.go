@@ -47,7 +47,7 @@ type measure struct {
 func newMeasure(n *Inspector, memory, bytes int) *measure {
 	return &measure{
 		owner: n, bytes: bytes, table: newTable(memory, bytes, int64(n.cfg.Window)),
-		kinds: map[difference]uint64{}, hops: map[int]uint64{}, matrix: newMatrix(int64(n.cfg.Window)), same: newRepeats(),
+		kinds: map[difference]uint64{}, hops: map[int]uint64{}, matrix: newMatrix(int64(n.cfg.Window)), same: newRepeats(), loops: loops{numbers: map[string]int{}},
 	}
 }
 

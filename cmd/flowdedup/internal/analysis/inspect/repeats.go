@@ -21,7 +21,7 @@ type repeats struct {
 // sameCounts count such packets.
 type sameCounts struct {
 	all       uint64
-	rewrapped uint64             // those that only identity inner finds
+	rewrapped uint64             // packets that only identity inner finds equal
 	removed   [windows][2]uint64 // packets that a filter removes, anywhere and across
 }
 

@@ -128,16 +128,12 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 
 // conversation hashes both ends of a packet, the lower one first, and the protocol.
 func (d *describer) conversation(ip []byte, h *headers.Header, backward bool) uint64 {
-	n, at := 4, 12
-	if h.Version == 6 {
-		n, at = 16, 8
-	}
-	low, high := ip[at:at+n], ip[at+n:at+2*n]
+	low, high := addressesOf(ip)
 	ports := [2]uint16{h.SrcPort, h.DstPort}
 	if backward {
 		low, high, ports[0], ports[1] = high, low, ports[1], ports[0]
 	}
-	sum := traits.Mix(d.seed^uint64(ports[0])<<32^uint64(ports[1])<<16^uint64(h.Proto), uint64(n))
+	sum := traits.Mix(d.seed^uint64(ports[0])<<32^uint64(ports[1])<<16^uint64(h.Proto), uint64(len(low)))
 	for ; len(low) > 0; low, high = low[4:], high[4:] {
 		sum = traits.Mix(uint64(binary.LittleEndian.Uint32(low))<<32|uint64(binary.LittleEndian.Uint32(high)), sum)
 	}
@@ -264,12 +260,6 @@ func pseudo(ip []byte, h *headers.Header, l4 int) uint16 {
 // compareEnds returns 1 if the source of a packet is the greater end of its conversation,
 // else 0 or -1.
 func compareEnds(ip []byte, h *headers.Header) int {
-	n, at := 4, 12
-	if h.Version == 6 {
-		n, at = 16, 8
-	}
-	if c := bytes.Compare(ip[at:at+n], ip[at+n:at+2*n]); c != 0 {
-		return c
-	}
-	return cmp.Compare(h.SrcPort, h.DstPort)
+	src, dst := addressesOf(ip)
+	return cmp.Or(bytes.Compare(src, dst), cmp.Compare(h.SrcPort, h.DstPort))
 }

@@ -88,9 +88,10 @@ func newTrials(any bool) (t trials) {
 	if !any {
 		return t
 	}
-	t.recent, t.flows = make([]tried, 1<<firstBits), newFlows()
+	t.recent, t.flows = make([]tried, 1<<firstBits), &flows{newByKey[uint32](maxFlowsTried)}
 	for i := range triedFields {
-		t.list = append(t.list, &trial{number: i, sets: make([][2]triedPlace, 1<<setBits), mappings: newMappings(), pairings: newPairings(t.flows)})
+		t.list = append(t.list, &trial{number: i, sets: make([][2]triedPlace, 1<<setBits),
+			mappings: mappings{newByKey[mapping](maxMappings)}, pairings: pairings{t.flows, newByKey[pairing](maxPairings)}})
 	}
 	return t
 }
@@ -116,7 +117,7 @@ func (t *trials) add(n *Inspector, p *Batch, b *capture.Batch) {
 		}
 		t.compared = true
 		next := p.triedPacket(n, b, i)
-		next.flow = t.flows.number(p.origins[i].conversation, &next)
+		next.flow = t.flows.count(p.origins[i].conversation, &next)
 		for _, one := range t.list {
 			if digests := p.tried[one.number]; i < len(digests) && digests[i] != (digest.Digest{}) && !one.over.Load() {
 				one.add(t.recent, n, &next, &digests[i], p.verdicts[i])

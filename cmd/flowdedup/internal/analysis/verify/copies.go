@@ -52,9 +52,9 @@ const longShare = 1024
 // copies remembers the latest kept and pending packets by identity.
 type copies struct {
 	cfg     *Config
-	recent         // what is remembered
-	most    uint64 // how many are remembered, with those that others have taken
-	taken   uint64
+	recent                          // what is remembered
+	most    uint64                  // how many packets memory holds: remembered sightings, and taken
+	taken   uint64                  // entries of Verifier.balance
 	long    uint64                  // how many are remembered though none is expected to reach them
 	moved   map[digest.Digest]moved // the latest of an identity; nil where times do not matter
 	windows calendar.Calendar       // of a landmark window of time

@@ -54,11 +54,11 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 	return lost
 }
 
-// modelMoved says of removed packets whether they are copies of a kept packet, or of one that was
-// removed for a later one and lies between both in time. The latest such packet counts.
+// modelMoved says of removed packets whether they are copies of a kept packet, or of a packet that was
+// removed for a later packet and lies between both in time. The latest such packet counts.
 func modelMoved(in []packet, near func(i, k int) bool) (copied []bool) {
 	copied = make([]bool, len(in))
-	moved := map[byte][2]int{} // the first packet that waited for a kept one, and this one
+	moved := map[byte][2]int{} // the first packet that waited for a kept packet, and the kept packet
 	isMoved := func(i int) bool {
 		m, ok := moved[in[i].content]
 		if !ok || m[0] > i || !near(i, m[0]) {

@@ -44,8 +44,7 @@ const (
 	leastEth = 1501 // lower values are lengths
 )
 
-// behindTags returns a frame from its first ethertype on that is none of a VLAN tag, or
-// nil.
+// behindTags returns a frame from the ethertype behind its VLAN tags on, or nil.
 func behindTags(frame []byte) []byte {
 	const addresses, tag = 12, 4
 	for rest := frame[min(addresses, len(frame)):]; len(rest) >= 2; rest = rest[min(tag, len(rest)):] {
@@ -65,7 +64,7 @@ func lanOf(frame []byte) uint8 {
 }
 
 // fcsLen returns the length of the check sequence of a whole frame: as the capture says, or 4 if it
-// says nothing and the last four bytes are the CRC of those before.
+// says nothing and the last four bytes are the CRC of the bytes before.
 func fcsLen(frame []byte, stated int) int {
 	const size = 4
 	n := len(frame) - size

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// redundant returns a frame of IEC 62439-3, or one that is nearly one.
+// redundant returns a frame of IEC 62439-3, or nearly so.
 func redundant(rng *rand.Rand) []byte {
 	be := binary.BigEndian
 	frame := make([]byte, 12)
@@ -94,7 +94,7 @@ func TestLANs(t *testing.T) {
 	}
 }
 
-// TestAcrossLANs takes a copy of the other LAN for one, and none of the same LAN.
+// TestAcrossLANs takes a packet on the other LAN for a copy, and no packet on the same LAN.
 func TestAcrossLANs(t *testing.T) {
 	trailer := func(lan byte) []byte {
 		frame := append(make([]byte, 12), 0x88, 0xb8)

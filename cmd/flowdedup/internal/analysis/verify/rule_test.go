@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// ruleConfigs are those where equal packets of one time reach different copies.
+// ruleConfigs are configurations in which equal packets of a time reach different copies.
 var ruleConfigs = []Config{
 	{Packets: 2},
 	{Packets: 4},
@@ -38,7 +38,7 @@ func storm(rng *rand.Rand, n int) []packet {
 	return packets
 }
 
-// remove removes each packet that is a copy of one that was kept before.
+// remove removes each packet that is a copy of a packet kept before.
 func remove(cfg *Config, in []packet) {
 	for i := range in {
 		in[i].removed = true

@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -151,14 +152,7 @@ func has(d []byte, at, n int) []byte {
 }
 
 // anyOf reports whether bytes are there, and not all of them 0.
-func anyOf(d []byte) bool {
-	for _, one := range d {
-		if one != 0 {
-			return true
-		}
-	}
-	return false
-}
+func anyOf(d []byte) bool { return len(bytes.TrimLeft(d, "\x00")) > 0 }
 
 // isKnown reports whether no other packet of the flow begins in the same way, except by
 // chance.

@@ -113,7 +113,7 @@ func cutEach(t *testing.T, b *capture.Batch) {
 	}
 }
 
-// ruleCheck compares both implementations for one identity.
+// ruleCheck compares both implementations for an identity.
 type ruleCheck struct {
 	identity *identity.Identity
 	rule     *undecidable

@@ -4,6 +4,7 @@ package verify
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // packet is a packet of a test. Those of equal content are equal as whole frames.
@@ -34,7 +36,7 @@ func batchOf(packets []packet) *capture.Batch {
 	return b
 }
 
-// source delivers one batch.
+// source delivers a batch.
 type source struct {
 	capture.Source
 	batch *capture.Batch
@@ -181,7 +183,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestUntimed has packets without a time among equal ones that have one. An output that kept them
+// TestUntimed has packets without a time among equal packets with a time. An output that kept them
 // without a time is right, whether the next of the removed packets equals them or not.
 func TestUntimed(t *testing.T) {
 	in := []packet{
@@ -261,5 +263,36 @@ func TestManyEqualKept(t *testing.T) {
 	c.push(&s)
 	if s.point = (place{}); !c.isCopy(&s) {
 		t.Error("nor is one of the first place then")
+	}
+}
+
+// newVerifier makes a Verifier of a possible configuration.
+func newVerifier(cfg Config, output, duplicates capture.Source) *Verifier {
+	var removed []capture.Source
+	if duplicates != nil {
+		removed = append(removed, duplicates)
+	}
+	made, err := New(cfg, []capture.Source{output}, removed)
+	if err != nil {
+		panic(err)
+	}
+	return made
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, cfg := range []Config{
+		{Identity: identity.Config{Kind: identity.Inner + 1}},
+		{Within: traits.PointOrigin << 1},
+		{Window: -1},
+		{Tolerance: -1},
+		{Sort: Sort{Span: -1}},
+		{Window: 1, Packets: 1},
+		{Landmark: true},
+		{Memory: -1},
+		{Sort: Sort{Memory: -1}},
+	} {
+		if made, err := New(cfg, []capture.Source{sourceOf(nil)}, nil); !errors.Is(err, ErrConfig) || made != nil {
+			t.Errorf("%+v: %v", cfg, err)
+		}
 	}
 }

@@ -20,7 +20,7 @@ type columns struct {
 	targets   []target
 	wanted    []int     // the columns with a target
 	odd       [256]bool // first bytes of fields that may be more or less than a value
-	least     int       // how many fields a line must have: those behind say nothing
+	least     int       // how many fields a line must have: fields behind say nothing
 }
 
 // separatorOf returns the separator of the fields of a header.
@@ -124,8 +124,8 @@ func (r *Reader) setOdd() {
 	}
 }
 
-// apart reports whether a line is none of fields: a repeated header, as in concatenated files,
-// or Zeek's lines about fields.
+// apart reports whether a line is no record: a repeated header, as in concatenated files, or Zeek's
+// lines about fields.
 func (r *Reader) apart(line []byte) bool {
 	if !r.isZeek {
 		return len(line) == len(r.header) && string(line) == r.header

@@ -125,7 +125,7 @@ var formats = []*format{
 	}},
 }
 
-// withPrefix adds names with a prefix to those without.
+// withPrefix returns the names with and without a prefix.
 func withPrefix(prefix string, names map[string]target) map[string]target {
 	all := maps.Clone(names)
 	for name, t := range names {

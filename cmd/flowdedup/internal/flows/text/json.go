@@ -7,10 +7,10 @@ type object struct {
 	p    []byte
 	at   int
 	path []byte // of the names around
-	// take gets each value that is no object: without quotes if it is a string. Those of an
-	// array come under its name.
+	// take gets each value that is no object: without quotes if it is a string. Values of
+	// an array come under its name.
 	take func(path, value []byte)
-	// learn gets the place of each value; nil is none.
+	// learn gets the place of each value; nil if the shape is not learned.
 	learn *shapes
 }
 

@@ -342,8 +342,8 @@ func (t *Reader) setTimes(r *records.Record, x *values) {
 	}
 }
 
-// dottedPort is an example of a port that is none.
+// dottedPort is an example of a value that is no port.
 var dottedPort = []byte("a number with a fraction")
 
-// noAddress reports whether an address is none: zeros fill places that say nothing.
+// noAddress reports whether an address is missing: programs fill its place with zeros.
 func noAddress(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }

@@ -157,7 +157,12 @@ func (one *shape) walk() {
 }
 
 // quote returns where the first quote at or behind at is. It returns false if there is none, or an
-// escape before it.
+// escape before it. It looks at eight bytes at once:
+//
+//	word        a   "   b   \
+//	q         ..   0  ..  ..    0 for quotes, as e for escapes
+//	q - ones   .  ff   .   .    0 borrows, so its highest bit gets set
+//	is         0  80   0  80    the highest bits that were not set before
 func quote(p []byte, at int) (int, bool) {
 	const ones, quotes, escapes = 0x0101010101010101, 0x2222222222222222, 0x5c5c5c5c5c5c5c5c
 	for ; len(p)-at >= 8; at += 8 {

@@ -106,7 +106,7 @@ type unreadValues [kind + 1]struct {
 	example string
 }
 
-// enter enters a value, unless it says that there is none.
+// enter enters a value, unless its text stands for no value.
 func (r *Reader) enter(t target, v []byte) {
 	if len(v) != 0 && string(v) != r.unset && string(v) != r.empty && !r.set(t, v) {
 		r.cannot(t, v)

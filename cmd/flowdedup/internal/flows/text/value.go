@@ -68,8 +68,15 @@ func exponent(v []byte) (whole, fraction uint64, digits int, ok bool) {
 	return uint64(w), uint64(rest * 1e9), 6, true
 }
 
-// eight reads the digits that v begins with, at most eight, and returns how many there are. It
-// looks for them in eight bytes at once, whatever lies behind v: there are none if it cannot.
+// eight reads the digits that v begins with, at most eight, and returns how many there are. It looks
+// at eight bytes at once, whatever lies behind v. Of less memory than that it reads none.
+//
+//	v        '1' '2' '3' '4' ',' ...          from the lowest byte on
+//	x         1   2   3   4   ..              less '0'; any other byte has a bit in others
+//	x         0   0   0   0   1   2   3   4   shifted, so that zeros precede the digits
+//	x         0   .   0   .  12   .  34   .   10*byte + next byte, in every second byte
+//
+// Two multiplications add the pairs, times 10^6, 10^4, 100 and 1, in the upper half of a word.
 func eight(v []byte) (n uint64, digits int) {
 	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
 	if cap(v) < 8 {
@@ -153,6 +160,11 @@ func address(v []byte) netip.Addr {
 }
 
 // dotted reads an IPv4 address, as netip.ParseAddr does, if there are bytes behind it.
+//
+//	v     1 0 . 0 . 2 . 1 6
+//	at    0 0 1 0 1 0 1 0 0   from the lowest bit on; a, b and c are the places of the dots
+//
+// gather multiplies the lowest bits of eight bytes into the highest byte.
 func dotted(v []byte) (netip.Addr, bool) {
 	const dots, low, gather = 0x2e2e2e2e2e2e2e2e, 0x7f7f7f7f7f7f7f7f, 0x0102040810204080
 	if len(v) > 15 || cap(v) < 20 {
@@ -175,7 +187,12 @@ func dotted(v []byte) (netip.Addr, bool) {
 	return netip.AddrFrom4(ip), ok && fine
 }
 
-// twoParts reads the part of an address between two places, and the part behind its dot.
+// twoParts reads the part of an address between two places, and the part behind its dot. Each has
+// half of a word, whose highest byte is the last digit:
+//
+//	x         0 0 1 0 | 0 1 6 8    of "10.168", from the lowest byte on
+//	n        10       | 168        last + 10*middle + 100*first
+//	enough   no digit 0 in front: n is at least 10 of two digits, 100 of three
 func twoParts(p *[20]byte, begin, dot, end uint) (uint32, bool) {
 	const ones, low, high = 0x100000001, 0x7f7f7f7f7f7f7f7f, 0x8000000080000000
 	first, second := dot-begin, end-dot-1 // digits
