@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // A router sees each packet at two interfaces. The output has it once.
@@ -92,7 +92,7 @@ func ExampleSeen() {
 // Without a window items are remembered as long as there is memory, and times do not matter. With a
 // Secret of its own a program finds the same repeats in each run.
 func ExampleSeen_AppendSeen() {
-	key, err := secret.Parse("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
+	key, err := engine.ParseSecret("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
 	if err != nil {
 		log.Fatal(err)
 	}

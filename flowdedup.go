@@ -39,7 +39,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -109,7 +108,7 @@ type SeenConfig struct {
 	FPR float64
 	// Secret keys the digests, so that nobody can make items that collide. The zero value stands for
 	// a random secret.
-	Secret secret.Secret
+	Secret engine.Secret
 }
 
 // Seen reports which byte strings came before, in bounded memory. It keeps 40 to 64 bits of a
@@ -138,13 +137,13 @@ const (
 // random numbers.
 func NewSeen(cfg SeenConfig) (*Seen, error) {
 	key, err := cfg.Secret, error(nil)
-	if key == (secret.Secret{}) {
-		key, err = secret.Random()
+	if key == (engine.Secret{}) {
+		key, err = engine.RandomSecret()
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := &Seen{digest: digest.NewAES(key.AESKey(secret.Own))}
+	s := &Seen{digest: digest.NewAES(key.AESKey(engine.UseOwn))}
 	if cfg.Window == 0 {
 		s.filter, err = stream.NewPackets(stream.Config{Memory: cfg.Memory, FPR: cfg.FPR})
 	} else {
@@ -276,7 +275,7 @@ type counter struct {
 
 // newCounter makes a counter of valid settings.
 func newCounter(cfg *DistinctConfig, emit func(Count) error) (*counter, error) {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +308,7 @@ func newCounter(cfg *DistinctConfig, emit func(Count) error) (*counter, error) {
 	}
 	c := &counter{Counter: windows.New(&w), keyer: keys.NewKeyer(cfg.Of, headers.DecoderConfig{})}
 	c.batch = c.NewBatch()
-	for i, use := range []secret.Use{secret.IPv4, secret.IPv6, secret.MAC} {
+	for i, use := range []engine.Use{engine.UseIPv4, engine.UseIPv6, engine.UseMAC} {
 		c.digests[i] = digest.NewAES(key.AESKey(use))
 	}
 	return c, nil

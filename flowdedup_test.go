@@ -22,9 +22,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/stream"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // TestDedupDamaged wants what lies before the damage, and its statistics.
@@ -225,7 +222,7 @@ func TestDistinctFails(t *testing.T) {
 
 // TestErrConfig wants packages' own errors to be ErrConfig, each with its own text.
 func TestErrConfig(t *testing.T) {
-	for _, err := range []error{engine.ErrWindow, engine.ErrFPR, engine.ErrMemory, window.ErrTimers, stream.ErrParameter, windows.ErrConfig, dedup.ErrConfig} {
+	for _, err := range []error{engine.ErrWindow, engine.ErrFPR, engine.ErrMemory, dedup.ErrConfig} {
 		if other := fmt.Errorf("%w: more", err); !errors.Is(other, ErrConfig) || !errors.Is(other, err) || errors.Is(engine.ErrFPR, engine.ErrMemory) {
 			t.Errorf("%v is not ErrConfig", err)
 		}

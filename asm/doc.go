@@ -16,7 +16,7 @@
 //	where fields and lines of text end                asm/signs         signs.go
 //	features of the CPU, and the meaning of AVX-512   asm/internal/cpu  level_amd64.go, level_arm64.go
 //	which kernel runs at which level                  each              dispatch_amd64.go, dispatch_arm64.go
-//	the same for lines, where all look alike          asm/internal/dispatch  table.go
+//	the same for lines, where most look alike         asm/line          levels_amd64.go, levels_arm64.go
 //	meaning of a call's position                      asm/line          doc.go
 //	common code of kernels' tests                     asm/internal/kerneltest
 //

@@ -60,7 +60,7 @@ type PacketStats struct {
 // late, too.
 type LateStats struct {
 	Elements uint64        // 0 if none came late; then the other fields are 0 too
-	First    uint64        // number of the first one, from 1
+	First    uint64        // number of the first late element, from 1
 	By       time.Duration // how much earlier it was than the elements before it, about
 	// SuggestedMemory is the memory, in bytes, in which nothing would have been forgotten.
 	// It is 0 where memory does not help.
@@ -75,7 +75,7 @@ type Counts struct {
 	Distinct, Low, High uint64
 	// MemoryBytes is the counter's present memory.
 	MemoryBytes int
-	// FPR is the probability that the counter takes a new element for one seen before, at
+	// FPR is the probability that the counter takes a new element for a known element, at
 	// the present fill. It is 0 for exact methods.
 	FPR float64
 	// Method is the name of the method.
@@ -115,7 +115,7 @@ type Sized interface {
 type Bounded interface {
 	// Limit bounds the size that rows may grow to, in bytes. Rows that are larger do not
 	// shrink. A later call may allow more. Without a call the configuration's bound
-	// holds, if there is one.
+	// holds, if any.
 	Limit(bytes int)
 	// Needs returns the size of the rows, in bytes, if they remembered the given number
 	// of further elements and grew for them. For 0 it returns their size once the present
@@ -124,14 +124,14 @@ type Bounded interface {
 }
 
 // DefaultFPR is the false positive rate of filters whose configuration has none: at most
-// one new element of a billion is taken for one seen before.
+// one new element of a billion is taken for a known element.
 const DefaultFPR = 1e-9
 
 // ErrConfig is wrapped by every error about an impossible configuration, of filters, counters
 // and detectors.
 var ErrConfig = errors.New("impossible configuration")
 
-// Errors about the configuration of filters wrap one of these, which wrap ErrConfig.
+// Errors about windows, rates and memory have a kind of their own. Each wraps ErrConfig.
 var (
 	// ErrWindow is about windows.
 	ErrWindow = Impossible("bad window")

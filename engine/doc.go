@@ -23,8 +23,8 @@
 //	how many, the last W       sliding.Rows            13 to 32          n / 2^58
 //	                           sliding.Map             30 to 61          none
 //
-// The error is the probability that the filter takes a new element for one that came
-// before. n is the number of elements it knows. The error is 1.7e-10 for window.Timed
+// The error is the probability that the filter takes a new element for an element that
+// came before. n is the number of elements it knows. The error is 1.7e-10 for window.Timed
 // across points. For stream.Filter it is the rate of rows of 4x16 bits. window.Timed takes at
 // least half of the second-level cache, and grows to the bytes an element above. "None"
 // leaves only equal digests of 128 bits. IPv4Rows, DigestRows and sliding.Rows count a
@@ -33,8 +33,8 @@
 // with: they are plain, and take several cache misses an element.
 //
 // Package distinct/windows counts several keys of one stream in windows. Package calendar
-// cuts time into windows, and has the one policy for wrong clocks. Package secret derives
-// the keys of digests. Package snapshot writes and reads the contents of filters. Package
+// cuts time into windows, and has the only policy for wrong clocks. A Secret derives the
+// keys of digests. Package snapshot writes and reads the contents of filters. Package
 // paper has the filters of the literature as printed, package theory their closed forms,
 // and package sizing chooses a filter for a load.
 package engine

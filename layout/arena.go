@@ -11,7 +11,7 @@ import (
 )
 
 // hugePage is the usual size of a huge page, with which the TLB covers far more memory. Arenas
-// of at least this size are aligned to it, and those of at least systemHuge to that.
+// of at least this size are aligned to it, and arenas of at least systemHuge to systemHuge.
 const hugePage = 2 << 20
 
 // smallPage is the smallest page size of any system.
@@ -78,7 +78,7 @@ func (a *Arena) Pin() []Line {
 	return a.lines
 }
 
-// Unpin ends a Pin. It gives the memory back if this was the last one and Close was
+// Unpin ends a Pin. It gives the memory back if no Pin is left and Close was
 // called.
 func (a *Arena) Unpin() error {
 	if a.pins.Add(-1) > 0 {
@@ -123,7 +123,7 @@ func (a *Arena) Populate(from, to int) {
 
 // Release gives back the memory of the lines before number to, which must not be used any
 // more. from is the value of to at the last call, or 0. Release works on whole huge
-// pages. It does nothing in smaller arenas, in pinned ones, and on systems other than
+// pages. It does nothing in smaller or pinned arenas, and on systems other than
 // Linux.
 func (a *Arena) Release(from, to int) {
 	lines := max(a.align, hugePage) / LineSize

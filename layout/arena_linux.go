@@ -17,7 +17,7 @@ import (
 // systemHuge is the size of the system's huge pages.
 var systemHuge = systemHugeIn(os.DirFS("/"))
 
-// systemHugeIn returns hugePage for smaller ones, such as 1 MiB of s390x, of which it has several.
+// systemHugeIn returns hugePage where huge pages are smaller: s390x has pages of 1 MiB.
 func systemHugeIn(root fs.FS) int {
 	const largest = 1 << 30
 	n, err := strconv.Atoi(strings.Join(readLines(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size"), ""))
@@ -77,7 +77,7 @@ func unmapMemory(b []byte) error {
 	return errors.Join(errs...)
 }
 
-// unused is the memory of closed arenas, for new ones of the same size. Counters of short
+// unused is the memory of closed arenas, for new arenas of the same size. Counters of short
 // windows come and go by the thousand. To clear their memory takes a fraction of the time
 // in which the system maps, clears and unmaps it.
 var unused mappings

@@ -30,7 +30,7 @@ const MaxBloomRounds = 8
 //	         └────────────────────┴────────────────────┴────────────────────┴┘
 //	bit      0                    170                  340              510, 511 unused
 //
-// A line has no fixed capacity: new elements clear bits of old ones.
+// A line has no fixed capacity: new elements clear bits of old elements.
 const (
 	// MaxStableParts is the most parts of a line. Each takes 16 of the 64 bits of a
 	// digest's low half.
@@ -56,7 +56,7 @@ const (
 // A plane is divided into eight parts of N/8 cells, the eighths of the line: eighth e
 // begins at bit e*N/8 of each plane. An element owns at most one cell in each eighth.
 // Cell value 0 is empty. A line has no fixed capacity: new elements decrement the cells
-// of old ones.
+// of old elements.
 
 // MaxCellK is the most cells, or timers, that an element owns: one in each eighth.
 const MaxCellK = 8

@@ -26,7 +26,7 @@
 package layout
 
 // A line is 64 bytes: eight words of 64 bits, each in the byte order of the machine. Bit
-// b of a line is bit b%64 of word b/64, counted from the lowest one.
+// b of a line is bit b%64 of word b/64, counted from the lowest bit.
 //
 //	word     0       1       2       3       4       5       6       7
 //	     ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐
@@ -42,11 +42,20 @@ const LineSize = 64
 const LineBits = 8 * LineSize
 
 // Line is the unit of memory of all filters: everything that an element touches lies in
-// one. It is an alias, so users can make lines of their own.
+// a line. It is an alias, so users can make lines of their own.
 type Line = [8]uint64
 
-// Mix is a bijection whose results look random: the finalizer of SplitMix64 (Steele, Lea, Flood,
-// "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). 0 stays 0.
+// Golden is 2^64 over the golden ratio: the step of SplitMix64.
+const Golden = 0x9e3779b97f4a7c15
+
+// SplitMix advances the state of the generator SplitMix64 (Steele, Lea, Flood, "Fast Splittable
+// Pseudorandom Number Generators", OOPSLA 2014), and returns its next output.
+func SplitMix(state *uint64) uint64 {
+	*state += Golden
+	return Mix(*state)
+}
+
+// Mix is a bijection whose results look random: the finalizer of SplitMix64. 0 stays 0.
 func Mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -63,7 +63,11 @@ func Caches() CacheSizes { return sane(reportedCaches()) }
 
 // reportedCaches has 0 for sizes that neither the CPU nor the system says.
 func reportedCaches() CacheSizes {
-	c, s := cpuid.CPU.Cache, systemCaches()
+	c := cpuid.CPU.Cache
+	if c.L1D > 0 && c.L2 > 0 && c.L3 > 0 {
+		return CacheSizes{c.L1D, c.L2, c.L3}
+	}
+	s := systemCaches()
 	return CacheSizes{L1: cmp.Or(max(c.L1D, 0), s.L1), L2: cmp.Or(max(c.L2, 0), s.L2), L3: cmp.Or(max(c.L3, 0), s.L3)}
 }
 

@@ -3,7 +3,6 @@
 package layout
 
 import (
-	"bufio"
 	"bytes"
 	"io/fs"
 	"os"
@@ -13,7 +12,7 @@ import (
 )
 
 // memoryLimit returns how many bytes of memory this process can have: the machine's
-// memory, or the limit of the process's memory cgroup or of one above it, whichever is
+// memory, or the limit of the process's memory cgroup or a cgroup above, whichever is
 // least. It reads version 2 (memory.max, and memory.high, which throttles) and version 1
 // (memory.limit_in_bytes) of cgroups(7). It reports false where none of these is known.
 func memoryLimit() (limit int64, ok bool) {
@@ -134,10 +133,7 @@ func readLines(root fs.FS, name string) (lines []string) {
 	if err != nil {
 		return nil
 	}
-	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
-		lines = append(lines, s.Text())
-	}
-	return lines
+	return strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' })
 }
 
 func systemCaches() CacheSizes { return cachesIn(os.DirFS("/")) }

@@ -10,18 +10,16 @@ import (
 // Positions fills pos with the values of len(pos) hash functions of range [0,m) that are
 // independent of each other, as sliced filters need them. With double hashing, one in some hundred
 // elements has all its bits close together or at regular distances. In one array this is harmless.
-// In slices such bits all lie in failed ones far more often than by chance.
+// In slices, failed slices have all of such bits far more often than by chance.
 func Positions(pos []uint64, digest [2]uint64, m uint64) {
-	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
-	step := uint64(0)
+	state := digest[1]
 	for i := range pos {
-		step += golden
-		pos[i], _ = bits.Mul64(Mix(digest[0]^Mix(digest[1]+step)), m)
+		pos[i], _ = bits.Mul64(Mix(digest[0]^SplitMix(&state)), m)
 	}
 }
 
 // DiceVertical moves an element's positions to the inner slices of a v-h diced filter. size is the
-// size of an inner slice; each vertical slice has inner ones. The first position in a vertical slice
+// size of an inner slice; each vertical slice has inner slices. The first position in a vertical slice
 // selects the inner slice that takes all positions there.
 func DiceVertical(pos []uint64, size uint64, inner int) {
 	outer := size * uint64(inner)
@@ -33,7 +31,7 @@ func DiceVertical(pos []uint64, size uint64, inner int) {
 }
 
 // EqualGroup returns the size of the largest group of equal timers among an element's
-// timers, which it sorts, or 0 if one is zero at present. A timer is given by the unit in
+// timers, which it sorts, or 0 if a timer is zero at present. A timer is given by the unit in
 // which it reaches zero, so timers are equal if their units are. It takes O(k log k).
 func EqualGroup(zeroAt []uint64, now uint64) (largest int) {
 	slices.Sort(zeroAt)

@@ -151,7 +151,7 @@ const NoTick = math.MinInt64
 //
 // Bit s is set if a spare line may have cells of this line, which had no room for them. A
 // spare line has the same form, and its own s is 0. Several lines next to each other share
-// one. A cell keeps its bits when it goes there.
+// a spare line. A cell keeps its bits when it goes there.
 //
 // Fingerprint 0 is an empty cell; empty cells come after all others. A line remembers six
 // elements. The fingerprint depends on the era of the time, so cells of other eras do not

@@ -62,7 +62,7 @@ func (a *AES) sum48Generic(dst []Digest, keys [][48]byte) {
 	}
 }
 
-// sumMessagesGeneric digests messages. If one reaches beyond buf, it returns less than
+// sumMessagesGeneric digests messages. If a message reaches beyond buf, it returns less than
 // their number.
 func (a *AES) sumMessagesGeneric(dst []Digest, buf []byte, msgs []Message) (done int) {
 	key := a.messages

@@ -63,7 +63,7 @@ func (a *AES) sum48Keys(dst []Digest, keys [][48]byte) {
 	}
 }
 
-// hashMessages digests messages, 1 or more. If one reaches beyond buf, it returns less
+// hashMessages digests messages, 1 or more. If a message reaches beyond buf, it returns less
 // than their number. A single short message takes fewer instructions by AES-NI: 103 for
 // 46 bytes, not 132.
 func (a *AES) hashMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
@@ -152,7 +152,7 @@ func encryptVAES256(dst, src *Digest, n int, schedule *aesSchedule)
 func sum48VAES256(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
 
 // polyvalVAES256 writes the blocks to encrypt for n messages, a positive even number. If
-// one reaches beyond the size bytes of buf, 32 or more, it returns less than n.
+// a message reaches beyond the size bytes of buf, 32 or more, it returns less than n.
 //
 //go:noescape
 func polyvalVAES256(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)

@@ -55,7 +55,7 @@ func (a *AES) sum48Keys(dst []Digest, keys [][48]byte) {
 	}
 }
 
-// hashMessages digests messages, 1 or more. If one reaches beyond buf, it returns less than
+// hashMessages digests messages, 1 or more. If a message reaches beyond buf, it returns less than
 // their number.
 func (a *AES) hashMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
 	if a.level == cpu.AESARM {

@@ -26,7 +26,7 @@ func (m *Mask) Drop(at uint32, bits uint8) { m[at/8] &^= uint64(bits) << (at % 8
 // the buffer. It has at most 256 masks. Mask 0 has no effect.
 //
 // Where the CPU has AES instructions, kernels of [AES] apply masks to registers. Elsewhere messages are
-// copied first, which gives the same digests, to memory as large as the longest one. It is kept from
+// copied first, which gives the same digests, to memory as large as the longest message. It is kept from
 // call to call, so one goroutine at a time may use Masks.
 type Masks struct {
 	masks   [256]Mask
@@ -42,7 +42,7 @@ func NewMasks() *Masks {
 	return m
 }
 
-// Number returns the number of a mask. It returns false if there is no room for another mask.
+// Number returns the number of a mask. It returns false if there is no room for the mask.
 // It takes constant time.
 func (m *Masks) Number(mask Mask) (number uint8, ok bool) {
 	number, ok = m.numbers[mask]
@@ -77,7 +77,7 @@ func (m *Masks) Sum(dst []Digest, buf []byte, msgs []Message, which []uint8, d M
 	}
 }
 
-// copiesSize is the memory for copies. Longer messages have more, and are copied one by one.
+// copiesSize is the memory for copies. Longer messages have more, and are copied singly.
 const copiesSize = 32 << 10
 
 // copy copies masked messages, 1 or more, and returns how many.

@@ -44,7 +44,7 @@ type Sums struct {
 }
 
 // Sum writes the times of frames to times, and adds the frames to s. last is the time
-// before the first one. It stops at the first frame whose time is math.MinInt64 or
+// before the first frame. It stops at the first frame whose time is math.MinInt64 or
 // math.MaxInt64, and returns how many it took.
 func Sum(times []int64, frames []Frame, last int64, s *Sums) (done int) {
 	times = times[:len(frames)]

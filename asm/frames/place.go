@@ -46,7 +46,7 @@ func (p *Place) Points(points []uint64, frames []Frame, msgs []digest.Message, b
 	return others
 }
 
-// pointsGeneric does it one by one. A CPU cannot predict which frames have a tag, so no
+// pointsGeneric does it frame by frame. A CPU cannot predict which frames have a tag, so no
 // branch depends on it.
 func (p *Place) pointsGeneric(points []uint64, frames []Frame, msgs []digest.Message, buf []byte) (others uint64) {
 	points, msgs, buf = points[:len(frames)], msgs[:len(frames)], buf[:len(buf):len(buf)]

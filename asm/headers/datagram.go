@@ -2,7 +2,7 @@
 
 // Package headers has the kernels that know Ethernet and IP. They are the fast path of
 // capture/headers, for frames without rare headers; all other frames take its slow path,
-// which decodes headers one by one. Functions panic if slices are too short, and return
+// which decodes headers singly. Functions panic if slices are too short, and return
 // no errors.
 //
 //	question                                 function         contract      plain twin
@@ -58,7 +58,7 @@ func newTypes(mask, four, six, which uint64) types {
 	return types{[4]uint64{mask, mask, mask, mask}, [2]uint64{four, six}, which, plain}
 }
 
-// version returns which version the frame b has, 0 for IPv4 and 1 for IPv6, if it has one.
+// version returns which version the frame b has, 0 for IPv4 and 1 for IPv6, if it has any.
 func (t *types) version(b *[datagramReach]byte) (v int, ip bool) {
 	word := uint64(binary.LittleEndian.Uint32(b[datagramStart-2:]))
 	v = int(word >> (t.which & 63) & 1)
@@ -71,7 +71,7 @@ type datagramShape struct {
 	sum                     uint64 // mask of what is wrong in a checksum
 	bits, value             uint64 // which bits of bytes 0 to 7 have a value
 	end, least              uint32 // least end of a frame without tags: with length 0, and to be taken
-	stated                  uint32 // mask: all ones if the length must equal the stated one
+	stated                  uint32 // mask: all ones if the length must equal the stated length
 	size, number, hops      uint8  // where in the datagram its length, protocol number and time to live are
 	down                    uint8  // distance by which bytes 8 to 13 move down
 	slowPath                uint8  // index of the first word of Datagrams.slowPath
@@ -174,7 +174,7 @@ func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []
 	return found
 }
 
-// findEach handles those of up to 64 messages whose bits are set in todo, and returns
+// findEach handles, of up to 64 messages, the messages whose bits are set in todo, and returns
 // which of them take the slow path. A CPU cannot predict the order of versions, so values
 // that depend on them come from tables.
 func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte, todo uint64) (rest uint64, found Found) {

@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !amd64 || purego
+//go:build (!amd64 && !arm64) || purego
 
 package headers
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
+)
 
-// listVectors lists nothing: without loads from eight places at once vectors gain
-// nothing.
+// findVectors leaves all messages to its caller.
+func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (int, Found) {
+	return 0, 0
+}
+
+// placePlain leaves all messages to its caller.
+func (t *Tunnels) placePlain(_ *tunnelRound, _ []digest.Message, _ []uint16, todo uint64, _ []byte) (n int, others uint64) {
+	return 0, todo
+}
+
+// carryingVectors leaves all protocols to its caller.
+func (t *Tunnels) carryingVectors([]uint16) (done int, which uint64) { return 0, 0 }
+
+// countVectors leaves all frames to its caller.
+func (w *Whole) countVectors([]frames.Frame, []byte) (n int, done bool) { return 0, false }
+
+// listVectors lists nothing.
 func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []byte) (done int) {
 	return 0
 }
 
-// hashVectors hashes nothing, for the same reason.
+// hashVectors hashes nothing.
 func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others uint64) {
 	return 0, 0
 }
 
-// openVectors opens nothing, for the same reason.
+// openVectors opens nothing.
 func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (int, Found) {
 	return 0, 0
 }

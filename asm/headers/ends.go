@@ -13,7 +13,7 @@ import (
 // an address and a port, and the protocol. It is immutable. The kernel in assembly knows
 // where its fields are.
 type Ends struct {
-	// Keys are XORed to the lower end, the higher one, the protocol, and the sum.
+	// Keys are XORed to the lower end, the higher end, the protocol, and the sum.
 	Keys [4]uint64
 	// Ports has all bits set for protocols whose header begins with two ports, and is 0
 	// for others, whose ports count as 0.
@@ -50,7 +50,7 @@ func (e *Ends) Hash(hashes []uint64, msgs []digest.Message, buf []byte) (others 
 	return others
 }
 
-// hashGeneric does it one by one. A CPU cannot predict the mix of versions, so no branch
+// hashGeneric does it message by message. A CPU cannot predict the mix of versions, so no branch
 // depends on them.
 func (e *Ends) hashGeneric(hashes []uint64, msgs []digest.Message, buf []byte) (others uint64) {
 	hashes, buf = hashes[:len(msgs)], buf[:len(buf):len(buf)]

@@ -24,10 +24,10 @@ type Tunnels struct {
 	carries [8]uint64   // a bit for each protocol that can carry packets, twice
 	low     [8]uint64   // a bit for each low byte of a port, twice
 	tunnel  [256]uint16 // the ports by their low bytes
-	more    []uint16    // ports whose low byte another one has
-	shapes  [256]uint8  // by low bytes, 1 more than the number of a shape, or 0; the last one is ip
+	more    []uint16    // ports whose low byte another port has
+	shapes  [256]uint8  // by low bytes, 1 more than the number of a shape, or 0; the last shape is ip
 	// anySource says that from has no room for the source ports. Each datagram over UDP that is to
-	// no port of a tunnel may then have one.
+	// no port of a tunnel may then have a tunnel.
 	anySource bool
 }
 
@@ -47,7 +47,7 @@ const tunnelIP = 4 // the number of the shape with IP
 
 // NewTunnels returns a rule. carries marks the protocols that can carry packets. The header of ip
 // has the length of what follows in bytes 2 and 3, and no options. ports are the destination ports
-// of all tunnels, the plain ones included, and from are source ports. A shape whose port is not
+// of all tunnels, of plain tunnels too, and from are source ports. A shape whose port is not
 // among the ports is none.
 func NewTunnels(frames [4]TunnelShape, ip TunnelShape, ports, from []uint16, carries *[256]bool) *Tunnels {
 	t := &Tunnels{carries: protocolBits(&[2][256]bool{*carries, *carries})}
@@ -114,7 +114,7 @@ func (t *Tunnels) answers(src uint16) bool {
 	return t.anySource || t.from[uint64(src)>>t.shift%8] == uint64(src)
 }
 
-// isTunnel reports whether a destination port is that of a tunnel.
+// isTunnel reports whether a destination port is a port of tunnels.
 func (t *Tunnels) isTunnel(port uint16) bool {
 	return t.tunnel[port%256] == port && port != 0 || len(t.more) > 0 && slices.Contains(t.more, port)
 }
@@ -140,7 +140,7 @@ const (
 //
 // Datagrams that FindDatagrams leaves to the slow path have their bit in rest set, and protocol 0;
 // other bits of rest stay as they are. Bits in others mark messages that may have a tunnel still:
-// of another shape, too short for a plain one or at the end of buf, truncated over IPv6, or
+// of another shape, too short for a plain tunnel or at the end of buf, truncated over IPv6, or
 // in as many others as deep. Fragments, and datagrams that have no tunnel by their protocol and
 // ports, are done. OpenTunnels returns what some datagrams in tunnels are. It takes constant time for
 // each message and tunnel, does not allocate, and panics if protocols, rest or others are too short.
@@ -303,7 +303,7 @@ func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte, inside *d
 	return frameAt(ip, ends, buf, inside)
 }
 
-// openIP does one of the shape with IP, which begins at offset ip of buf.
+// openIP does a tunnel of the shape with IP, which begins at offset ip of buf.
 func (t *Tunnels) openIP(ip, ends int64, buf []byte, inside *digest.Message) uint {
 	header := buf[ip-8 : ip+1]
 	ends = min(ends, ip+int64(binary.BigEndian.Uint16(header[2:])))
@@ -342,7 +342,7 @@ func leads(word uint32) bool {
 	return (both^0x400008)*(both^0x60dd86) == 0
 }
 
-// openWithoutUDP does one that is not over UDP, with the header above IP at offset at.
+// openWithoutUDP does a tunnel that is not over UDP, with the header above IP at offset at.
 func openWithoutUDP(protocol uint16, at, ends int64, buf []byte, inside *digest.Message) uint {
 	if ends-at < ipLeast {
 		return otherShape

@@ -16,11 +16,11 @@ type TupleList struct {
 	At    []uint32 // offset of its IP header in the buffer
 	// Tail has, from the highest bits on: source port (16 bits) and destination port
 	// (16), 0 for protocols without ports, protocol (8), 1 if there is a VLAN tag
-	// (8), and the identifier of the outermost one (16).
+	// (8), and the identifier of the outermost tag (16).
 	Tail []uint64
 }
 
-// tupleSlack is the number of elements of room that kernels need after the last one.
+// tupleSlack is the number of elements of room that kernels need after the last element.
 const tupleSlack = 8
 
 // Reset empties the list and makes room for n datagrams.
@@ -97,7 +97,7 @@ func (t *Tuples) List(four, six *TupleList, msgs []digest.Message, first uint32,
 	return done + t.listGeneric(four, six, msgs[done:], first+uint32(done), buf)
 }
 
-// listGeneric does messages one by one. A CPU cannot predict the order of versions, so no branch
+// listGeneric does messages singly. A CPU cannot predict the order of versions, so no branch
 // depends on it.
 func (t *Tuples) listGeneric(four, six *TupleList, msgs []digest.Message, first uint32, buf []byte) (done int) {
 	buf = buf[:len(buf):len(buf)]

@@ -9,12 +9,12 @@ import (
 )
 
 // batch is the kernels' data of up to 64 elements. It is filled for all of them before
-// the first one is looked up, so that vectors can do this work. The kernels in assembly
+// the first element is looked up, so that vectors can do this work. The kernels in assembly
 // know its layout.
 type batch struct {
 	offset [64]uint64 // of the element's line, or its word, in bytes from the first line
 	low    [64]uint64 // the low half of its digest, or a value that a kind of line derives from it
-	random [64]uint64 // its random word (see prng), if the kernel needs one
+	random [64]uint64 // its random word (see prng), if the kernel needs random words
 }
 
 // fill fills the batch with 1 to 64 digests. With words, an element has one of the words

@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -20,7 +19,7 @@ type bloomSalts [8*layout.MaxBloomRounds + 1]uint64
 var salts = func() (salts bloomSalts) {
 	var state uint64
 	for i := range 8 * layout.MaxBloomRounds {
-		salts[i] = splitmix.Next(&state) | 1
+		salts[i] = layout.SplitMix(&state) | 1
 	}
 	return salts
 }()
@@ -31,7 +30,7 @@ var salts = func() (salts bloomSalts) {
 //
 // TestBloom sets bit i of seen if digests[i] is found. It leaves bits that are already
 // set, and does not look up their elements. So calls with the same bits, cleared at
-// first, search several filters one after the other.
+// first, search several filters in sequence.
 //
 // It takes constant time for each element and round and does not allocate. It panics if
 // lines is empty, rounds is not 1 to MaxBloomRounds, or seen has fewer than len(digests)

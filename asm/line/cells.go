@@ -12,8 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// ErrParams is wrapped by the errors of NewCellRule and NewTimerRule.
-var ErrParams = errors.New("parameter out of range")
+var errParams = errors.New("parameter out of range")
 
 // CellParams configures the lines of a stable Bloom filter.
 type CellParams struct {
@@ -35,7 +34,7 @@ func (p CellParams) Cells() int { return 512 / p.Bits }
 
 func (p CellParams) check() error {
 	if p.Bits != 2 && p.Bits != 4 {
-		return fmt.Errorf("line: cells have %d bits, must be 2 or 4: %w", p.Bits, ErrParams)
+		return fmt.Errorf("line: cells have %d bits, must be 2 or 4: %w", p.Bits, errParams)
 	}
 	for _, v := range []struct {
 		name             string
@@ -47,7 +46,7 @@ func (p CellParams) check() error {
 		{"HitP", p.HitP, 0, p.MissP},
 	} {
 		if v.value < v.low || v.value > v.high {
-			return fmt.Errorf("line: cell lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrParams)
+			return fmt.Errorf("line: cell lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, errParams)
 		}
 	}
 	return nil
@@ -72,7 +71,7 @@ type CellCounts struct {
 // sets the element's K cells to Max.
 //
 // Element i lives in the line floor(digests[i][1] * len(lines) / 2^64) of N = 512 /
-// Bits cells. With h(e) for byte e of digests[i][0], counted from the lowest one, it
+// Bits cells. With h(e) for byte e of digests[i][0], counted from the lowest byte, it
 // has cells in the eighths e = (h(0) + o(j)) mod 8 of the line, or e = (h(0) - o(j)) mod
 // 8 if h(5) is odd, for j < K and o = 0, 3, 1, 4, 7, 2, 5, 6, and in each of these the
 // cell
@@ -86,7 +85,7 @@ type CellCounts struct {
 // planes): with m = N/8, cell c of a run's order is bit floor(c/m) of byte m-1-c%m. So
 // one unaligned load fetches the mask of a run. A run begins at cell floor(r1 * N /
 // 2^64), where r1 is the random word of the element (see the package comment), and goes
-// on with cell 0 after the last one.
+// on with cell 0 after the last cell.
 //
 // The stable point. Let z be the share of cells that are zero, and f = (1-z)^K the rate
 // at which new elements are found. An element decrements a cell with probability p =
@@ -144,7 +143,7 @@ type CellRule struct {
 	run [2][cellWindows]byte
 }
 
-// NewCellRule prepares p. Errors wrap ErrParams.
+// NewCellRule prepares p, or says which parameter is out of range.
 func NewCellRule(p CellParams) (*CellRule, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -222,7 +221,7 @@ func (p *cellPick) cellsGeneric(b *batch, n int) {
 }
 
 // testAndSetCellBatchGeneric looks up the n elements of current. It returns the elements
-// found, shifted in from below, so that the last one is bit 0, and the change of the
+// found, shifted in from below, so that the last is bit 0, and the change of the
 // number of cells that are not zero, modulo 2^64.
 func testAndSetCellBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
 	touchLines(lines, ahead.offset[:])

@@ -103,7 +103,7 @@ func TestCellParamsErrors(t *testing.T) {
 		{"HitP is -1", CellParams{Bits: 4, Max: 7, K: 1, MissP: 5, HitP: -1}},
 	} {
 		_, err := NewCellRule(c.p)
-		if !errors.Is(err, ErrParams) || !strings.Contains(err.Error(), c.want) {
+		if !errors.Is(err, errParams) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.p, err, c.want)
 		}
 	}

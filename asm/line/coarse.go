@@ -12,7 +12,7 @@ import (
 
 // CoarseParams defines which elements of coarse rows are copies.
 type CoarseParams struct {
-	// Fine chooses fine cells: twelve of 34 bits of fingerprint in a line, where coarse ones
+	// Fine chooses fine cells: twelve of 34 bits of fingerprint in a line, where coarse cells
 	// are fifteen of 24.
 	Fine bool
 	// Window is the greatest distance of a copy from the kept element in ticks, 0 to
@@ -90,14 +90,14 @@ type CoarseCounts struct {
 // Let r be the time of the cell that holds the element's fingerprint. The element is a copy
 // if |t - r| <= Window. A copy changes no cell; with Refresh it moves the cell to the front,
 // with the later of both times. Any other element goes to the front with its own time, and
-// replaces the cell with its fingerprint, or else the last one.
+// replaces the cell with its fingerprint, or else the last cell.
 //
 // A line is full for an element that does not find its fingerprint if the last cell is no
 // more than Window and Slack older than the element. Such an element also looks in the
 // spare line, which is number floor(i * len(Spare) / len(Lines)) for line i, and a cell
 // that it finds there is judged by the same rule. If it is no copy, the last cell of its
 // line goes to the front of the spare line, with its time, and replaces the cell with its
-// fingerprint, or else the last one. So elements that are late by no more than Slack miss
+// fingerprint, or else the last cell. So elements that are late by no more than Slack miss
 // only the cells that EvictedLive counts. With Refresh the cell that a copy finds goes to
 // the front of the line, and the last cell of the line takes its place.
 //
@@ -245,7 +245,7 @@ func (b *batch) dropCoarse(n int, gone uint64) (left int) {
 
 // testAndSetAll looks up 1 to 64 elements and returns a bit for each copy. The kernels
 // return the elements that find their fingerprint, and the elements whose cell, the found
-// one or else the last, is within the limit of the rule: all shifted in from below.
+// cell or else the last, is within the limit of the rule: all shifted in from below.
 func (r *coarseRule) testAndSetAll(rows CoarseRows, current, ahead *batch, log *coarseLog, n int, c *CoarseCounts) (copies uint64) {
 	hits, found := testAndSetCoarseBatch(rows.Lines, current, ahead, log, n, r)
 	found &= ^uint64(0) >> (64 - n)
@@ -262,9 +262,9 @@ func (r *coarseRule) testAndSetAll(rows CoarseRows, current, ahead *batch, log *
 }
 
 // TestAndSetCoarseAround is TestAndSetCoarse for a filter that moves from older rows to new
-// ones. It has no kernel in assembly, since few elements need it.
+// rows. It has no kernel in assembly, since few elements need it.
 //
-// rows replace older ones, which it only reads; the latest come first in older. An element
+// rows replace the rows of older, which it only reads; the latest come first in older. An element
 // that rows do not have looks in its line of each of older, and in the spare line if the line
 // is full, and is a copy if it is within the window of a cell with its fingerprint there. With
 // Refresh it then goes to the front of its line in rows, with the later of both times. So the

@@ -55,7 +55,7 @@ func (r *coarseRule) age(line *[8]uint64, passed uint64) {
 }
 
 // lessYouth takes passed from the fields of a word that a mask marks, and stops at 0. The
-// fields of odd bytes are done after the even ones, so that borrows have room.
+// fields of odd bytes are done after the even fields, so that borrows have room.
 func lessYouth(word, passed, fields uint64) uint64 {
 	const even = 0x00ff00ff00ff00ff
 	low := lessFields(word&fields&even, passed&even)

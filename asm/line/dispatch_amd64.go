@@ -9,9 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// The kernels at each level. Where there is none, the one to its left runs. The suffix of
-// a function and of its file is the level. Most functions that run them are generated:
-// asm/internal/dispatch writes levels_amd64.go. This file has the others.
+// The kernels at each level. Where there is none, the kernel to its left runs. The suffix of
+// a function and of its file is the level. Most functions that run them look alike:
+// levels_amd64.go has them. This file has the others.
 //
 //	kind                Generic                         AVX2                     AVX512
 //	batches             fill in batch.go, ...           fillBatchAVX2, ...       fillBatchAVX512, ...
@@ -59,7 +59,7 @@ func topVictims() bool { return cpu.Best != cpu.AVX512 }
 
 // fingerprintVectors does the work of fingerprint, if the CPU can, for eight or four
 // elements at a time. It may change places after the last element. The kernel for AVX-512
-// makes no top bits (see topVictims), so the one for AVX2 makes them at that level, too.
+// makes no top bits (see topVictims), so the kernel for AVX2 makes them at that level, too.
 func (b *batch) fingerprintVectors(n int, g *rowGeometry, victims bool) bool {
 	tops := victims && g.spacing != 0
 	switch {

@@ -13,8 +13,8 @@ import (
 )
 
 // The kernels at level NEON are declared at the end of this file. Where there is none,
-// the plain twin runs. dispatch_amd64.go has the same as a table. levels_arm64.go, which
-// asm/internal/dispatch makes, has the functions that all look alike.
+// the plain twin runs. dispatch_amd64.go has the same as a table. levels_arm64.go has
+// the functions that all look alike, levels_plain.go the ones without a kernel.
 
 // vectorGroups returns the number of groups of eight elements that kernels take.
 func vectorGroups(elements int) int {
@@ -38,10 +38,6 @@ func prefetch(lines []layout.Line, hashes []uint64) {
 	}
 }
 
-func atHome(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64, done int) {
-	return atHomeGeneric(lines, s, r)
-}
-
 // testAndSetTimedBatch returns its bits in stream order.
 func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	if cpu.Best == cpu.Generic {
@@ -54,10 +50,6 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 		inOrder(first>>32<<rest|second>>32, n),
 		inOrder(first&math.MaxUint32<<rest|second&math.MaxUint32, n),
 	}
-}
-
-func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView {
-	return r.surveyGeneric(line, spare, cell, mark)
 }
 
 // testAndSet first replaces the words of the batch by the patterns that the kernels look
@@ -84,23 +76,8 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 }
 
 // choiceOf returns the choice of one byte for all bytes of a lane. A shift reads the
-// lowest one.
+// lowest byte.
 func choiceOf(lane, at int) uint64 { return uint64(lane%2*8+at) * 0x0101010101010101 }
-
-// These functions leave all elements to their callers. A vector has two elements and no
-// product of 64 bits, so vectors would gain nothing.
-
-func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
-
-func splitExactVectors(_, _ []layout.Line, _, _ uint) bool { return false }
-
-func splitCellsVectors(_, _ []layout.Line, _ uint) bool { return false }
-
-func spreadBits(x, mask uint64) (moved uint64) { return spreadGeneric(x, mask) }
-
-// topVictims reports that the kernels of rows in words expect the top bit of the cell
-// that a random eviction takes.
-func topVictims() bool { return true }
 
 //go:noescape
 func lines32x16NEON(lines *[8]uint64, current, ahead *batch, n int, eviction Eviction) (missed, filled uint64)
@@ -117,7 +94,7 @@ func testAndSetBitmapARM64(lines *[8]uint64, seen *uint64, permuted *uint32, n i
 //go:noescape
 func prefetchARM64(lines *[8]uint64, mask uint64, hashes *uint64, n int)
 
-// coarseRowsNEON returns its bits with the last element in the lowest one.
+// coarseRowsNEON returns its bits with the last element in the lowest bit.
 //
 //go:noescape
 func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
@@ -125,9 +102,9 @@ func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseL
 //go:noescape
 func fineRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
 
-// timedRowsNEON returns its bits with the last element in the lowest one. second is for
+// timedRowsNEON returns its bits with the last element in the lowest bit. second is for
 // the last half of the elements, and first for 32 before them, if there are more than 32:
-// the upper half has the new ones, the lower half the elements that may concern a spare
+// the upper half has the new elements, the lower half the elements that may concern a spare
 // line.
 //
 //go:noescape
@@ -143,7 +120,7 @@ func fillBatchNEON(b *batch, digests *digest.Digest, groups, lines int, within, 
 //go:noescape
 func fillTimedNEON(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 
-// slidingRowsNEON returns the elements that have a cell in the end, the last one in the
+// slidingRowsNEON returns the elements that have a cell in the end, the last in the
 // lowest bit; bits above the last element's are 0.
 //
 //go:noescape

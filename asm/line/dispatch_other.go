@@ -4,35 +4,32 @@
 
 package line
 
-// Without kernels in assembly, the plain twins do everything. levels_other.go, which
-// asm/internal/dispatch makes, has more of these functions.
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
+)
 
-func testAndSetBitmap(lines [][8]uint64, seen []uint64, permuted []uint32) {
+// Without kernels in assembly, the plain twins do everything. levels_plain.go has more of
+// these functions.
+
+func testAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
 	testAndSetBitmapGeneric(lines, seen, permuted)
 }
 
 // prefetch leaves the lines to their readers.
-func prefetch([][8]uint64, []uint64) {}
+func prefetch([]layout.Line, []uint64) {}
 
-func atHome(lines [][8]uint64, s *Sightings, r *HomeRule) (home uint64, done int) {
-	return atHomeGeneric(lines, s, r)
-}
-
-func testAndSetTimedBatch(lines [][8]uint64, current, _ *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
+func testAndSetTimedBatch(lines []layout.Line, current, _ *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
-}
-
-func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView {
-	return r.surveyGeneric(line, spare, cell, mark)
 }
 
 // stableKernel is the state of a call of TestAndSetStable.
 type stableKernel struct {
 	rule  stableRule
-	lines [][8]uint64
+	lines []layout.Line
 }
 
-func newStableKernel(p StableParams, lines [][8]uint64) stableKernel {
+func newStableKernel(p StableParams, lines []layout.Line) stableKernel {
 	return stableKernel{newStableRule(p, len(lines)), lines}
 }
 
@@ -40,16 +37,38 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 	return k.rule.testAndSetGeneric(k.lines, current, ahead, n, inserted)
 }
 
-// These functions leave all elements to their callers, since there are no vectors.
+func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, bool) (done int) { return 0 }
 
-func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
+func (b *timedBatch) fillVectors(*[64]uint64, []int64, []uint32, *timedRule) (done int) { return 0 }
 
-func splitExactVectors(_, _ [][8]uint64, _, _ uint) bool { return false }
+func testAndSetRowBatch(lines []layout.Line, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
+	return testAndSetRowBatchGeneric(lines, current, ahead, n, g, p)
+}
 
-func splitCellsVectors(_, _ [][8]uint64, _ uint) bool { return false }
+func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, log *coarseLog, n int, r *coarseRule) (hits, found uint64) {
+	return testAndSetCoarseBatchGeneric(lines, current, log, n, r)
+}
 
-func spreadBits(x, mask uint64) (moved uint64) { return spreadGeneric(x, mask) }
+func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {
+	return testAndSetSlidingBatchGeneric(lines, current, before)
+}
 
-// topVictims reports that kernels for rows in words expect the top bit of the cell that a
-// random eviction takes.
-func topVictims() bool { return true }
+func testBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed uint64) {
+	return testBloomGeneric(lines, current, ahead, n, rounds)
+}
+
+func testAndSetBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed, added uint64) {
+	return testAndSetBloomGeneric(lines, current, ahead, n, rounds)
+}
+
+func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
+	return testAndSetCellBatchGeneric(lines, current, ahead, n, r)
+}
+
+func testAndSetTimerBatch(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
+	return testAndSetTimerBatchGeneric(lines, current, ahead, n, s, r)
+}
+
+func sweepTimers(lines []layout.Line, tick uint64, r *TimerRule) (cleared uint64) {
+	return sweepTimersGeneric(lines, tick, r)
+}

@@ -4,7 +4,7 @@
 // bytes, in batches. A kernel chooses no parameters, keeps no state between calls and
 // does not allocate. Package layout has a picture of each kind of line. Functions panic
 // if slices are too short or parameters are out of range; NewCellRule and NewTimerRule
-// return errors that wrap ErrParams.
+// return an error for these.
 //
 //	question                              function               contract        plain twin
 //	is it a copy within a window          TestAndSetTimed        timed.go        timed_generic.go
@@ -33,10 +33,10 @@
 //
 // The CPU decides which kernel runs (internal/cpu), which changes only the time.
 // dispatch_amd64.go has a table of the kernels at each level, dispatch_arm64.go has those
-// for NEON. Where a level has no kernel, the next plainer one runs, in the end the twin
-// in plain Go, named Generic. asm/internal/dispatch generates the functions of
-// levels_*.go, which choose among them. Every kernel equals its twin bit for bit. The
-// build tag purego builds only the twins.
+// for NEON. Where a level has no kernel, the next plainer kernel runs, in the end the twin
+// in plain Go, named Generic. The functions of levels_*.go and dispatch_*.go choose among
+// them. Every kernel equals its twin bit for bit. The build tag purego builds only the
+// twins.
 //
 // bench/levels.sh measures the gain of each kernel level in a whole command. CPU time for
 // six million packets of 60 bytes in one worker, medians of rounds in turns on busy machines
@@ -74,7 +74,7 @@
 //
 // # Elements and positions
 //
-// A call looks up its elements one after the other, so elements of one call find each
+// A call looks up its elements in their order, so elements of one call find each
 // other. Bit i of seen is the verdict on element i. Bits after the last element are
 // cleared in the last word. The high half of a digest, digests[i][1], chooses the line.
 // The low half, digests[i][0], is the part of the element that the line stores or checks.
@@ -91,5 +91,3 @@
 // and the parameters of its kind. It returns a bit for each element, shifted in from
 // below, so that the last element is bit 0 (see inOrder), and counts or more bits.
 package line
-
-//go:generate go run ../internal/dispatch

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAndSetExact32 looks up 32-bit words, in stream order, in exact rows of 16 cells of
-// 32 bits (layout/rows.go), and adds missing ones.
+// 32 bits (layout/rows.go), and adds missing words.
 //
 // With 2^L lines the top L bits of a word choose its line. The line stores the other 32-L
 // bits, the remainder, plus one, in its first empty cell. Line and remainder determine
@@ -79,7 +79,7 @@ func testAndSetExact(lines []layout.Line, seen []uint64, e elements, overflow []
 }
 
 // listBits writes base plus the number of each bit that is set to list, from index at on,
-// and returns the index after the last one.
+// and returns the index after the last.
 func listBits(list []uint32, at int, set uint64, base int) int {
 	for ; set != 0; set &= set - 1 {
 		list[at] = uint32(base + bits.TrailingZeros64(set))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
-	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -294,11 +293,11 @@ func fillWords(rng *rand.Rand, words []uint32, n int) {
 func goldenStream() (digests []digest.Digest) {
 	var state uint64
 	for i := range uint64(5000) {
-		d := digest.Digest{splitmix.Next(&state), splitmix.Next(&state)}
-		if r := splitmix.Next(&state); i > 0 && r&1 == 0 {
+		d := digest.Digest{layout.SplitMix(&state), layout.SplitMix(&state)}
+		if r := layout.SplitMix(&state); i > 0 && r&1 == 0 {
 			d = digests[r>>1%i]
 		}
-		splitmix.Next(&state) // skips a number that only other digests come from
+		layout.SplitMix(&state) // skips a number that only other digests come from
 		digests = append(digests, d)
 	}
 	return digests

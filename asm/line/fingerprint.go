@@ -13,14 +13,14 @@ import (
 type Eviction uint8
 
 const (
-	// EvictRandom takes the first empty cell, or else a pseudo-random one. The others
+	// EvictRandom takes the first empty cell, or else a pseudo-random cell. The others
 	// stay where they are.
 	EvictRandom Eviction = iota
-	// EvictLRU puts new fingerprints in front, moves found ones to the front, and pushes
-	// the last one out: the least recently seen.
+	// EvictLRU puts new fingerprints in front, moves found fingerprints to the front,
+	// and pushes the last out: the least recently seen.
 	EvictLRU
-	// EvictQueue puts every fingerprint in front and pushes the last one out. That
-	// includes found ones, so a row may hold a fingerprint more than once.
+	// EvictQueue puts every fingerprint in front and pushes the last out. That
+	// includes found fingerprints, so a row may hold a fingerprint more than once.
 	EvictQueue
 	// EvictRandomCopies is EvictRandom with found fingerprints inserted too, so a row may
 	// hold a fingerprint more than once.
@@ -51,7 +51,7 @@ type RowParams struct {
 type RowCounts struct {
 	// Filled counts elements that took an empty cell.
 	Filled uint64
-	// Evicted counts elements that took the cell of another one.
+	// Evicted counts elements that took the cell of another element.
 	Evicted uint64
 }
 

@@ -6,12 +6,12 @@ import "math/bits"
 
 // The plain kernels look for the fingerprint in all cells of a word at once. With v =
 // word XOR pattern, (v-ones) &^ v & tops is not 0 if and only if a cell of v is 0. Its
-// lowest bit is the top bit of the first such cell; bits above that one may be false. The
-// bits up to it are the cells from the front to the found one: a move to the front
+// lowest bit is the top bit of the first such cell; bits above it may be false. The
+// bits up to it are the cells from the front to the found cell: a move to the front
 // changes these.
 //
 // Like the kernels in assembly they return the missed elements, shifted in from below, so
-// that the last one is bit 0.
+// that the last is bit 0.
 
 func testAndSetRowBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
 	if ahead != current {
@@ -157,7 +157,7 @@ func linesRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry, held
 	return missed, filled
 }
 
-// toFront moves the cells before the one with the pattern on by one, and puts the pattern
+// toFront moves the cells before the cell with the pattern on by one, and puts the pattern
 // in front. If there is none, all cells move, miss is 1, and last is the cell that was
 // pushed out.
 func (g *rowGeometry) toFront(line *[8]uint64, pattern uint64) (miss, last uint64) {

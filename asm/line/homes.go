@@ -29,9 +29,9 @@ type Sightings struct {
 }
 
 // AtHome handles packets in their order, on lines of layout.HomeCells. It stops
-// before a packet that it cannot handle: one without a conversation or a time, one that
-// decides about others, one whose conversation has no cell, and one that moves a home. It
-// returns the number of packets it handled, and a bit for each one at home. It panics if
+// before a packet that it cannot handle: without a conversation or a time, or that decides
+// about others, moves a home, or is of a conversation without a cell. It returns the number
+// of packets it handled, and a bit for each packet at home. It panics if
 // there are not a power of two lines, or if a slice is shorter than Conversation.
 //
 // A packet at home ends the row of misses, and sets the time of the cell. Any other
@@ -82,7 +82,7 @@ func atHomeGeneric(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64,
 // matchHome returns bits for cells with the given tag: the first such cell is one of bits
 // 30, 31, 62 and 63. The bits of other cells may be wrong. Two tags are compared at a
 // time: a half of a word is 0 if subtracting 1 borrows, and the lower half may borrow
-// from the upper one.
+// from the upper half.
 func matchHome(line *layout.Line, tag uint64) (cells uint64) {
 	const ones, tops = 1<<32 | 1, 1<<63 | 1<<31
 	tag *= ones

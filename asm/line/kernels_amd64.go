@@ -123,7 +123,7 @@ func fillTimedAVX2(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32,
 //go:noescape
 func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, new, spare uint64)
 
-// timedRowsAVX2 returns its bits with the last element in the lowest one; found are the
+// timedRowsAVX2 returns its bits with the last element in the lowest bit; found are the
 // elements that are not new.
 //
 //go:noescape
@@ -138,7 +138,7 @@ func sameLineAVX512(offsets *[64]uint64, offset uint64) (same uint64)
 //go:noescape
 func sameLineAVX2(offsets *[64]uint64, offset uint64) (same uint64)
 
-// coarseRowsAVX512 returns its bits with the last element in the lowest one. The bits of
+// coarseRowsAVX512 returns its bits with the last element in the lowest bit. The bits of
 // found above the elements are set. The other kernels of coarse rows do so, too.
 //
 //go:noescape
@@ -161,7 +161,7 @@ func fillCoarseAVX2(low *[64]uint64, ticks *int64, groups int) (noTime uint64)
 //go:noescape
 func fillFineAVX2(low *[64]uint64, ticks *int64, groups int) (noTime uint64)
 
-// slidingRowsAVX2 returns the elements that have a cell in the end, the last one in the
+// slidingRowsAVX2 returns the elements that have a cell in the end, the last in the
 // lowest bit; bits above the last element's are 0.
 //
 //go:noescape
@@ -188,7 +188,7 @@ func spreadAMD64(x, mask uint64) (moved uint64)
 func chooseBitsAVX512(b *batch, lanes *stableLanes)
 
 // chooseGatesAVX512 also does this, and replaces a random word by the places of the bits
-// that the second one chooses: for each part the number in its lane, and its lane.
+// that the second random word chooses: for each part the number in its lane, and its lane.
 //
 //go:noescape
 func chooseGatesAVX512(b *batch, lanes *stableLanes)
@@ -265,7 +265,7 @@ func stamps8AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
 //go:noescape
 func stamps16AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
 
-// decreasingAVX512 reports whether one of groups of eight ticks is greater than the tick
+// decreasingAVX512 reports whether a tick of groups of eight is greater than the tick
 // after it, decreasingAVX2 of groups of four.
 //
 //go:noescape

@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -144,7 +143,7 @@ func Prefetch(lines []layout.Line, hashes []uint64) {
 // Multipliers of prng: 2^64 over the golden ratio, and the multiplier of Jon Maiga's
 // mixer mx3. golden also spreads the numbers of eras.
 const (
-	golden  = splitmix.Golden
+	golden  = layout.Golden
 	prngMix = 0xbea225f9eb34556d
 )
 

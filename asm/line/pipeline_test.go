@@ -11,7 +11,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
-	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -226,8 +225,8 @@ func goldenDigests(n int) []digest.Digest {
 	digests := make([]digest.Digest, n)
 	state := uint64(0)
 	for i := range digests {
-		element, _ := bits.Mul64(splitmix.Next(&state), uint64(i/2+16))
-		digests[i] = digest.Digest{splitmix.Next(&element), splitmix.Next(&element)}
+		element, _ := bits.Mul64(layout.SplitMix(&state), uint64(i/2+16))
+		digests[i] = digest.Digest{layout.SplitMix(&element), layout.SplitMix(&element)}
 	}
 	return digests
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestAndSetSliding looks up words, the low halves of digests, in stream order, in
-// sliding rows (layout/rows.go). It adds missing ones, and stores the latest date of
+// sliding rows (layout/rows.go). It adds missing words, and stores the latest date of
 // each.
 //
 // With 2^L lines the top L bits of words[i] choose the line. Dates count modulo 2^15 and
@@ -109,7 +109,7 @@ func testAndSetSlidingBatchGeneric(lines []layout.Line, current *batch, before [
 	return held
 }
 
-// findSliding returns the number of the first cell that differs from the given one by at
+// findSliding returns the number of the first cell that differs from the given cell by at
 // most differ, or 8. It has no branches, since the place of the cell is as good as
 // random.
 func findSliding(line *[8]uint64, cell, differ uint64) int {
@@ -120,7 +120,7 @@ func findSliding(line *[8]uint64, cell, differ uint64) int {
 }
 
 // purgeSlidingGeneric does not branch on cells, as no branch predictor could guess which
-// ones expire.
+// cells expire.
 func purgeSlidingGeneric(lines []layout.Line, e *SlidingExpiry) (removed int) {
 	rule, freed := *e, uint64(0) // loops keep the copy in registers
 	for i := range lines {

@@ -15,7 +15,7 @@ type StableMethod uint8
 // line. engine/paper has them as printed.
 const (
 	// StableSBF is the stable Bloom filter with cells of one bit: an element that is
-	// not seen clears P adjacent bits of its line from a random one on, with bit 0
+	// not seen clears P adjacent bits of its line from a random bit on, with bit 0
 	// after bit 511.
 	StableSBF StableMethod = iota
 	// StableRSBF is the reservoir sampling based Bloom filter: it inserts an element,
@@ -60,7 +60,7 @@ type StableCounts struct {
 	Ones uint64
 }
 
-// TestAndSetStable sets bit i of seen if element i looks like an earlier one, and inserts
+// TestAndSetStable sets bit i of seen if element i looks like an earlier element, and inserts
 // it according to the method. It clears the bits of the others in the words that cover
 // len(digests) elements. It takes elements in order, so elements of one call find each
 // other.

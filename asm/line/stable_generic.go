@@ -7,7 +7,7 @@ import (
 )
 
 // testAndSetGeneric looks up the n elements of current. It returns the missed elements,
-// shifted in from below, so that the last one is bit 0, and the change of the number of
+// shifted in from below, so that the last is bit 0, and the change of the number of
 // set bits, modulo 2^64.
 func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
 	if ahead != current {

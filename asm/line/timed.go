@@ -48,7 +48,7 @@ type TimedCounts struct {
 	// cells within the window of Now.
 	EvictedLive uint64
 	// Spilled counts the cells that went to a spare line, and Asked the elements that were
-	// looked up in one.
+	// looked up in a spare line.
 	Spilled, Asked uint64
 }
 
@@ -74,10 +74,10 @@ type TimedCounts struct {
 // copy if |t - r| <= Window and, with Across, the cell has another point. A copy changes
 // nothing; with Refresh it moves the cell to the front, with the later of both times. Any
 // other element goes to the front with its own point and time, and replaces the cell with
-// its fingerprint, or else the last one. A fingerprint has one cell, so the element that
+// its fingerprint, or else the last cell. A fingerprint has one cell, so the element that
 // was kept last counts.
 //
-// Points below 2^PointBits - 1 are stored as they are. Greater ones are hashed to
+// Points below 2^PointBits - 1 are stored as they are. Greater points are hashed to
 // PointBits bits. Two points with the same bits count as one: with Across such an element
 // is no copy.
 //

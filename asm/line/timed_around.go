@@ -9,7 +9,7 @@ import (
 )
 
 // TestAndSetTimedAround is TestAndSetTimed for elements near the border of two eras, and
-// for a filter that moves from older lines to new ones. It has no kernel in assembly,
+// for a filter that moves from older lines to new lines. It has no kernel in assembly,
 // since few elements need it.
 //
 // Near a border of eras it remembers an element twice: it puts the cell in front of the
@@ -17,7 +17,7 @@ import (
 // border. So an element finds its twin under its own era. All elements whose times are
 // within the window of a border must come through this function.
 //
-// rows replace older ones, which it only reads; the latest come first in older. If rows
+// rows replace the rows of older, which it only reads; the latest come first in older. If rows
 // do not have the fingerprint of an element, it looks in the element's line of each of
 // older, and in the spare line behind that, and copies the first cell with that fingerprint
 // to the front before it takes the element. So the verdicts are as if rows had held

@@ -10,7 +10,7 @@ import (
 )
 
 // timedBatch is the kernels' data of up to 64 elements in addition to their lines, and
-// their results. It is filled for all of them before the first one is looked up, so that
+// their results. It is filled for all of them before the first element is looked up, so that
 // vectors can do this work. The kernels in assembly know its layout.
 type timedBatch struct {
 	cell     [64]uint64 // the word of a new cell

@@ -61,7 +61,7 @@ func (r *timedRule) judge(kept, mark uint64) (near, away, diff uint64) {
 	return near, above(diff&r.points, 0), diff
 }
 
-// rawMark returns the mark of a cell, of the last one for TimedCells. The bits above the
+// rawMark returns the mark of a cell, of the last cell for TimedCells. The bits above the
 // mark belong to other cells.
 func (r *timedRule) rawMark(line *[8]uint64, at uint64) uint64 {
 	place := timedTables.places[at&7]

@@ -9,7 +9,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
-	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -122,18 +121,18 @@ func anyTimed(rng *rand.Rand, lines []layout.Line, unspilled bool) {
 func goldenTimes(n int, p *TimedParams) (ticks []int64, points []uint32) {
 	state, now := uint64(1), p.Origin
 	for i := range n {
-		step := int64(splitmix.Next(&state) % uint64(2+p.Window/4))
-		if splitmix.Next(&state)%16 == 0 {
+		step := int64(layout.SplitMix(&state) % uint64(2+p.Window/4))
+		if layout.SplitMix(&state)%16 == 0 {
 			step = -step
 		}
 		if now += step; i == n/2 {
 			now += 1 << (p.TickBits - 1)
 		}
 		tick := now
-		if splitmix.Next(&state)%64 == 0 {
+		if layout.SplitMix(&state)%64 == 0 {
 			tick = layout.NoTick
 		}
-		ticks, points = append(ticks, tick), append(points, uint32(splitmix.Next(&state)%200))
+		ticks, points = append(ticks, tick), append(points, uint32(layout.SplitMix(&state)%200))
 	}
 	return ticks, points
 }

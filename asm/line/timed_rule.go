@@ -109,7 +109,7 @@ type timedTable struct {
 }
 
 // timedMove is the change of a line when an element goes to the front: the cells before
-// the removed one move on by one.
+// the removed cell move on by one.
 type timedMove struct {
 	bits [8]uint64 // the bits that change
 	from [8]uint64 // the source of each word: 0 to 7 the new marks, 8 to 15 the line

@@ -53,7 +53,7 @@ func (rows *TimedRows) spareOf(number, share uint64) *[8]uint64 {
 	return &rows.Spare[at]
 }
 
-// spareRows takes one element after the other. Its behavior in rows with spare lines is
+// spareRows takes elements singly, in their order. Its behavior in rows with spare lines is
 // the contract: batches must leave the same verdicts, lines and counts.
 type spareRows struct {
 	TimedRows
@@ -170,7 +170,7 @@ type spareView struct {
 	same  uint64 // has the last cell's
 	live  uint64 // may have copies
 	// oldest are the cells farthest behind Now, or behind the element if Now is unknown.
-	// Cells beyond reach ahead of it are older than all others, and empty ones are
+	// Cells beyond reach ahead of it are older than all others, and empty cells are
 	// oldest.
 	oldest uint64
 }

@@ -31,7 +31,7 @@ func (p TimerParams) SweepInterval() int { return 1<<p.Bits - 1 - p.Window }
 
 func (p TimerParams) check() error {
 	if p.Bits != 8 && p.Bits != 16 {
-		return fmt.Errorf("line: timers have %d bits, must be 8 or 16: %w", p.Bits, ErrParams)
+		return fmt.Errorf("line: timers have %d bits, must be 8 or 16: %w", p.Bits, errParams)
 	}
 	for _, v := range []struct {
 		name             string
@@ -42,7 +42,7 @@ func (p TimerParams) check() error {
 		{"Equal", p.Equal, 0, p.K},
 	} {
 		if v.value < v.low || v.value > v.high {
-			return fmt.Errorf("line: timer lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrParams)
+			return fmt.Errorf("line: timer lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, errParams)
 		}
 	}
 	return nil
@@ -136,7 +136,7 @@ type TimerRule struct {
 	set [2]uint64
 }
 
-// NewTimerRule prepares p. Errors wrap ErrParams.
+// NewTimerRule prepares p, or says which parameter is out of range.
 func NewTimerRule(p TimerParams) (*TimerRule, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (s *timerStamps) fill(ticks []uint64, r *TimerRule) {
 	}
 }
 
-// decreasing reports whether a tick is less than the one before it.
+// decreasing reports whether a tick is less than the tick before it.
 func decreasing(ticks []uint64) bool {
 	done, fell := decreasingVectors(ticks)
 	for i := done + 1; i < len(ticks); i++ {

@@ -8,7 +8,7 @@ import (
 )
 
 // testAndSetTimerBatchGeneric looks up the n elements of current. It returns the elements
-// found, shifted in from below, so that the last one is bit 0, and the number of timers
+// found, shifted in from below, so that the last is bit 0, and the number of timers
 // set that were 0.
 func testAndSetTimerBatchGeneric(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	touchLines(lines, ahead.offset[:])

@@ -132,7 +132,7 @@ func TestTimerParamsErrors(t *testing.T) {
 		{"Equal is -1", TimerParams{Bits: 16, K: 3, Window: 1, Equal: -1}},
 	} {
 		_, err := NewTimerRule(c.p)
-		if !errors.Is(err, ErrParams) || !strings.Contains(err.Error(), c.want) {
+		if !errors.Is(err, errParams) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.p, err, c.want)
 		}
 	}

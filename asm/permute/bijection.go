@@ -13,7 +13,7 @@ package permute
 import (
 	"encoding/binary"
 
-	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // bijectionRounds is how many rounds it takes until every input bit reaches every output
@@ -22,15 +22,15 @@ import (
 // word.
 const bijectionRounds = 4
 
-// Bijection is a keyed permutation of the 32-bit words. Each key chooses another one, and
-// each can be inverted. It scatters IPv4 addresses over lines and keeps them distinct, so
+// Bijection is a keyed permutation of the 32-bit words. Each key chooses another permutation,
+// and each can be inverted. It scatters IPv4 addresses over lines and keeps them distinct, so
 // that the stored part of an address is exact.
 //
 // Each of its four rounds is x = (x ^ key) * multiplier, then x ^= x >> 16, with a secret
 // key word and a secret odd multiplier for each round. These are the operations of
 // MurmurHash3's finalizer. Each is invertible and runs on vectors of 32-bit lanes. With
-// fixed multipliers anyone could search offline for differences that survive; secret ones
-// prevent that.
+// fixed multipliers anyone could search offline for differences that survive; secret
+// multipliers prevent that.
 //
 // It is no cipher. Without the key nobody can choose addresses that share a line much
 // better than by chance, which is all that filters need. It does not hide addresses from
@@ -53,7 +53,7 @@ func NewBijection(key [16]byte) *Bijection {
 	var random uint64
 	for i := range bijectionRounds {
 		if i%2 == 0 {
-			random = splitmix.Next(&state)
+			random = layout.SplitMix(&state)
 		}
 		b.xor[i] = binary.LittleEndian.Uint32(key[4*i:])
 		b.mul[i] = uint32(random) | 1

@@ -2,6 +2,7 @@
 
 // Package signs has the kernel that finds the bytes which structure lines of text. Find panics
 // if a slice is too short, and returns no errors. It takes linear time and does not allocate.
+// signs.go has the contract and the plain twin.
 package signs
 
 import "encoding/binary"
@@ -33,7 +34,7 @@ func Find(blocks []Block, text []byte, separator, quote byte) {
 	}
 }
 
-// zeros has in its highest byte a bit for each of eight bytes that is 0, the lowest one for the
+// zeros has in its highest byte a bit for each of eight bytes that is 0, the lowest bit for the
 // lowest byte.
 func zeros(x uint64) uint64 {
 	const low, gather = 0x7f7f7f7f7f7f7f7f, 0x0102040810204080

@@ -14,10 +14,10 @@
 	SHLQ      $32, DX   \
 	ORQ       DX, R
 
-// func findAVX2(blocks *Block, text *byte, n int, separator, quote byte)
+// func findWhole(blocks *Block, text *byte, n int, separator, quote byte)
 //
 // Y0 to Y2 are separators, quotes and line feeds. Y3 and Y4 are the text of a block.
-TEXT ·findAVX2(SB), NOSPLIT, $0-26
+TEXT ·findWhole(SB), NOSPLIT, $0-26
 	MOVQ blocks+0(FP), DI
 	MOVQ text+8(FP), SI
 	MOVQ n+16(FP), CX

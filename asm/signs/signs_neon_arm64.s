@@ -22,10 +22,10 @@
 	VADDP V16.B16, V16.B16, V16.B16 \
 	VMOV  V16.D[0], R
 
-// func findNEON(blocks *Block, text *byte, n int, separator, quote byte)
+// func findWhole(blocks *Block, text *byte, n int, separator, quote byte)
 //
 // V0 to V2 are separators, quotes and line feeds. V4 to V7 are the text of a block.
-TEXT ·findNEON(SB), NOSPLIT, $0-26
+TEXT ·findWhole(SB), NOSPLIT, $0-26
 	MOVD  blocks+0(FP), R0
 	MOVD  text+8(FP), R1
 	MOVD  n+16(FP), R2

@@ -68,7 +68,7 @@ func (c *Comparer) count(i int, r *record) {
 	switch {
 	case !c.talks.has(r):
 	case outside:
-		c.talks.seen[r.talk][i]--
+		c.talks.paced[r.talk].seen[i]--
 	default:
 		c.talks.counts[r.talk].only[i]++
 	}

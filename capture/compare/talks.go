@@ -24,8 +24,7 @@ const (
 // the rest of a conversation, so that it stays in the caches.
 type talks struct {
 	sets   []talkSet
-	seen   [][2]uint64 // packets of each side; at noTalk of packets without a conversation
-	latest [][2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
+	paced  []pace // at noTalk of packets without a conversation
 	counts []talk
 	// evicted is whether any conversation made room.
 	evicted bool
@@ -39,6 +38,12 @@ type talkSet struct {
 	weight [talkWays]uint32 // packets, with the packets of conversations that made room
 }
 
+// pace holds what each packet of a conversation changes.
+type pace struct {
+	seen   [2]uint64 // packets of each side
+	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
+}
+
 // talk holds what few packets change of a conversation, from when it got its place.
 type talk struct {
 	only  [2]uint64 // packets that only side A has, and only side B
@@ -50,10 +55,7 @@ type talk struct {
 }
 
 func newTalks() *talks {
-	return &talks{
-		sets: make([]talkSet, talkSets), counts: make([]talk, noTalk),
-		seen: make([][2]uint64, noTalk+1), latest: make([][2]uint64, noTalk),
-	}
+	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk), paced: make([]pace, noTalk+1)}
 }
 
 // checkOf returns the part of a conversation's hash that distinguishes it within its set.
@@ -105,9 +107,9 @@ func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 // see counts packets of conversations. Nothing else is in the loop, so that as many of them as
 // possible come from memory at the same time.
 func (t *talks) see(side int, places []uint32) {
-	seen := t.seen
+	paced := t.paced
 	for _, at := range places {
-		seen[at][side]++
+		paced[at].seen[side]++
 	}
 }
 
@@ -127,7 +129,7 @@ func (t *talks) add(b *Batch, i int) uint32 {
 	at := number*talkWays + uint32(victim)
 	c := &t.counts[at]
 	*c = talk{error: least}
-	t.seen[at], t.latest[at] = [2]uint64{}, [2]uint64{}
+	t.paced[at] = pace{}
 	if n := b.ends[i]; n >= 0 {
 		copy(c.ends[:], b.four[n][:])
 	} else {
@@ -147,7 +149,7 @@ func (t *talks) warm(q *queue) {
 	touched := uint64(0)
 	for number := q.first; number < min(q.first+group, q.next); number++ {
 		if r := q.at(number); r.talk != noTalk {
-			touched |= t.latest[r.talk][r.flags&backward]
+			touched |= t.paced[r.talk].latest[r.flags&backward]
 		}
 	}
 	t.touched |= touched
@@ -158,7 +160,7 @@ func (t *talks) order(r *record, number uint64) {
 	if !t.has(r) {
 		return
 	}
-	latest := &t.latest[r.talk][r.flags&backward]
+	latest := &t.paced[r.talk].latest[r.flags&backward]
 	if number+1 < *latest {
 		t.counts[r.talk].reordered++
 		t.ordered++
@@ -221,7 +223,7 @@ func (t *talks) largest(n int) []int {
 
 // countsOf returns the counts of a conversation.
 func (t *talks) countsOf(at int) Counts {
-	c, a := &t.counts[at], t.seen[at][sideA]
+	c, a := &t.counts[at], t.paced[at].seen[sideA]
 	return Counts{Both: a - min(c.only[sideA], a), OnlyA: c.only[sideA], OnlyB: c.only[sideB]}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -46,7 +45,7 @@ type Config struct {
 	// Secret keys all hashes. Without it, an attacker cannot make packets that collide with those
 	// of others. The zero value stands for a random secret: leave it unless a Filter or a Hub has
 	// digests of other runs.
-	Secret secret.Secret
+	Secret engine.Secret
 	// Digester makes what makes digests, for each batch that is under way; nil stands for AES with
 	// the key of Secret.
 	Digester func() digest.MessageDigester
@@ -145,7 +144,7 @@ func (c *Config) setHold() (waits bool) {
 
 // Sightings returns how points and conversations are read of packets whose copies are found by an
 // identity: inner identities have the points of the innermost headers.
-func Sightings(of identity.Config, key secret.Secret, fields traits.PointFields) traits.SightingConfig {
-	seed := key.AESKey(secret.Sightings)
+func Sightings(of identity.Config, key engine.Secret, fields traits.PointFields) traits.SightingConfig {
+	seed := key.AESKey(engine.UseSightings)
 	return traits.SightingConfig{Inner: of.Kind == identity.Inner, Tunnels: of.Tunnels, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -92,7 +91,7 @@ func TestVerifyCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := dedup.New(dedup.Config{Secret: secret.Secret{1}, Filter: filter, VerifyCopies: table})
+		d, err := dedup.New(dedup.Config{Secret: engine.Secret{1}, Filter: filter, VerifyCopies: table})
 		if err != nil {
 			t.Fatal(err)
 		}

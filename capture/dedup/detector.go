@@ -13,7 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -36,7 +35,7 @@ type Detector struct {
 
 // New makes a Detector, which then owns the filter. After an error it has closed it. Errors wrap
 // ErrConfig, or come from window.NewTimed, window.NewLandmarks, stream.NewVerified, layout.NewArena
-// or secret.Random.
+// or engine.RandomSecret.
 func New(cfg Config) (*Detector, error) {
 	d := &Detector{cfg: cfg, counts: Counts{Tally: NewTally()}}
 	if err := d.begin(); err != nil {
@@ -54,13 +53,13 @@ func (d *Detector) begin() (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if c.Secret == (secret.Secret{}) {
-		if c.Secret, err = secret.Random(); err != nil {
+	if c.Secret == (engine.Secret{}) {
+		if c.Secret, err = engine.RandomSecret(); err != nil {
 			return err
 		}
 	}
 	if c.Digester == nil {
-		c.Digester = func() digest.MessageDigester { return digest.NewAES(c.Secret.AESKey(secret.Packets)) }
+		c.Digester = func() digest.MessageDigester { return digest.NewAES(c.Secret.AESKey(engine.UsePackets)) }
 	}
 	if c.Points == nil {
 		c.Points = traits.NewCapturePoints(nil)

@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // modelHub is a hub of the plainest kind: the first site that sends a digest keeps it. It
@@ -192,7 +192,7 @@ func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, wr
 	hub.mu.Unlock()
 	defer at.client.Close()
 	d, err := dedup.New(dedup.Config{
-		Hub: at.client, Secret: secret.Secret{1},
+		Hub: at.client, Secret: engine.Secret{1},
 		Observers: []dedup.Observer{{Elsewhere: func(b *capture.Batch, copies []uint64) {
 			removed += uint64(len(b.Frames)) - capture.CountKept(copies, 0, len(b.Frames))
 		}}},

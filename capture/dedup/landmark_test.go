@@ -15,7 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -38,7 +37,7 @@ func TestLandmarkCopies(t *testing.T) {
 		for _, w := range windows {
 			for _, only := range []dedup.Chooser{nil, even} {
 				cfg := want.config()
-				cfg.Secret, cfg.Across = secret.Secret{1}, false
+				cfg.Secret, cfg.Across = engine.Secret{1}, false
 				plain := cfg
 				plain.Window = window.Window{None: true}
 				cfg.Window, cfg.Only = w, only

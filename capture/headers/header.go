@@ -56,12 +56,8 @@ const (
 // linkFlags are the flags about the link header.
 const linkFlags = FlagVLAN | FlagDst | FlagSrc
 
-// protocolNames has the names of IP protocols: "ip-<number>" for protocols without a common
-// name.
+// protocolNames has the common names of IP protocols.
 var protocolNames = func() (names [256]string) {
-	for i := range names {
-		names[i] = "ip-" + strconv.Itoa(i)
-	}
 	for number, name := range map[int]string{
 		iana.ProtoHopByHop: "hopopt", iana.ProtoICMP: "icmp", iana.ProtoIGMP: "igmp", iana.ProtoIPv4: "ipip", iana.ProtoTCP: "tcp", iana.ProtoUDP: "udp",
 		iana.ProtoDCCP: "dccp", iana.ProtoIPv6: "ip6ip", iana.ProtoRouting: "ipv6-route", iana.ProtoFragment: "ipv6-frag", iana.ProtoGRE: "gre",
@@ -99,5 +95,8 @@ func (p Protocol) String() string {
 	if p >= NonIP {
 		return "non_ip"
 	}
-	return protocolNames[p]
+	if name := protocolNames[p]; name != "" {
+		return name
+	}
+	return "ip-" + strconv.Itoa(int(p))
 }

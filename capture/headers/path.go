@@ -52,7 +52,7 @@ func (p Path) Ring() bool { return p&hsrPaths != 0 }
 func PathOf(b *capture.Batch, i int) (p Path, sequence uint16) {
 	f := &b.Frames[i]
 	frame := b.Data(i)
-	if b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(frame) < plainStart {
+	if b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(frame) < plainStart || IsPlainEthernet(frame) {
 		return NoPath, 0
 	}
 	return readPath(frame, len(frame)-FCSLen(b, i), f.CapLen >= f.WireLen)

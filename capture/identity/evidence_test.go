@@ -3,31 +3,22 @@
 package identity
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/fragments"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // pseudo4 and pseudo6 are the checksums that a card is to finish.
-func pseudo4(proto, length int) int {
-	return sum16(0xc000, 0x0201, 0xc633, 0x6402, proto, length)
-}
-
+func pseudo4(proto, length int) int { return pseudo("\xc0\x00\x02\x01\xc6\x33\x64\x02", proto, length) }
 func pseudo6(proto, length int) int {
-	return sum16(8*0x2020, 8*0x2121, proto, length)
+	return pseudo(strings.Repeat("\x20", 16)+strings.Repeat("\x21", 16), proto, length)
 }
-
-// sum16 is the one's complement sum of words of 16 bits (RFC 1071).
-func sum16(words ...int) (sum int) {
-	for _, word := range words {
-		sum += word
-	}
-	for sum>>16 != 0 {
-		sum = sum>>16 + sum&0xffff
-	}
-	return sum
+func pseudo(ends string, proto, length int) int {
+	return int(fragments.Sum(join(ends, be16(proto), be16(length))))
 }
 
 func segment(sum int, payload []byte) []byte {

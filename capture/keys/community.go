@@ -4,6 +4,7 @@ package keys
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1" //nolint:gosec // the specification says so; nothing is protected by it
 	"encoding/base64"
 	"encoding/binary"
@@ -85,7 +86,7 @@ func (c Config) CommunityID48(key [48]byte) string {
 
 func (c Config) communityID(src, dst netip.Addr, mask int, tail []byte) string {
 	proto := tail[4]
-	if c.Kind != Flow && c.Kind != Biflow || prefix(mask, src.BitLen()) != src.BitLen() || proto == iana.ProtoICMP || proto == iana.ProtoICMPv6 {
+	if c.Kind != Flow && c.Kind != Biflow || cmp.Or(mask, src.BitLen()) != src.BitLen() || proto == iana.ProtoICMP || proto == iana.ProtoICMPv6 {
 		return ""
 	}
 	return string(AppendCommunityID(nil, src, dst, proto, binary.BigEndian.Uint16(tail), binary.BigEndian.Uint16(tail[2:])))

@@ -3,6 +3,7 @@
 package keys
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -72,15 +73,7 @@ var determined = [...]uint8{
 // other.
 func (c Config) Determines(other Config) bool {
 	return determined[c.Kind]>>other.Kind&1 != 0 && (c.VLAN || !other.VLAN) &&
-		prefix(c.Mask4, 32) >= prefix(other.Mask4, 32) && prefix(c.Mask6, 128) >= prefix(other.Mask6, 128)
-}
-
-// prefix returns the prefix length that a mask means, of an address of whole bits.
-func prefix(mask, whole int) int {
-	if mask == 0 {
-		return whole
-	}
-	return mask
+		cmp.Or(c.Mask4, 32) >= cmp.Or(other.Mask4, 32) && cmp.Or(c.Mask6, 128) >= cmp.Or(other.Mask6, 128)
 }
 
 // Format16 formats an IPv4 key, or a hardware address for MACs, for people: "10.0.0.1",

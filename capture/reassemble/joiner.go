@@ -33,9 +33,8 @@ const (
 type Stats struct {
 	Datagrams uint64 `json:"reassembled"`      // that were put together
 	Joined    uint64 `json:"fragments_joined"` // fragments of these
-	// Left counts fragments of tunnels that stay as they came, since fragments of their datagram are
-	// missing or contradict each other. Early counts fragments of Left whose datagram waited no longer
-	// for want of memory.
+	// Left counts fragments of tunnels that stay as they came, as fragments of their datagram are missing
+	// or contradict each other. Early counts fragments of Left that waited no longer for want of memory.
 	Left  uint64 `json:"fragments"`
 	Early uint64 `json:"fragments_early"`
 }

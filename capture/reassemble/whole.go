@@ -4,6 +4,7 @@ package reassemble
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
@@ -68,12 +69,7 @@ func (j *Joiner) addWhole(to *capture.Batch, d *datagram) {
 
 // has reports whether a packet is a piece of the datagram.
 func (d *datagram) has(number uint64) bool {
-	for i := range d.pieces {
-		if d.pieces[i].number == number {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.pieces, func(p piece) bool { return p.number == number })
 }
 
 // appendRecord appends the record of a datagram: the record of its last fragment, with the link header

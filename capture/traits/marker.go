@@ -3,8 +3,10 @@
 package traits
 
 import (
+	"bytes"
 	"math/bits"
 	"time"
+	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -29,14 +31,18 @@ type MarkerConfig struct {
 // Marker marks the copies in one stream. It takes some 33 MiB, allocates nothing in the
 // steady state, and is for one goroutine at a time.
 type Marker struct {
-	inputs  []string
-	window  time.Duration
-	removed func(*Removal)
-	removal Removal // the memory of remove
-	reader  *reader
-	kept    memory
-	number  uint64 // of the last packet
-	out     capture.Batch
+	inputs   []string
+	window   time.Duration
+	removed  func(*Removal)
+	removal  Removal // the memory of remove
+	reader   *reader
+	kept     memory
+	copied   packet // the last copy
+	original packet // of copied, if it was kept as it came
+	number   uint64 // of the last packet
+	out      capture.Batch
+	alone    capture.Batch     // has the frame of a packet that was kept as it came
+	plain    [2][frameLen]byte // scratch
 	// The tables of the batch that knew most of them.
 	interfaces []capture.Interface
 	sections   []capture.Section
@@ -49,7 +55,9 @@ func NewMarker(cfg MarkerConfig) *Marker { return newMarker(cfg, remembered) }
 
 // newMarker returns a Marker that remembers this number of packets.
 func newMarker(cfg MarkerConfig, packets int) *Marker {
-	return &Marker{inputs: cfg.Inputs, window: cfg.Window, removed: cfg.Removed, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
+	m := &Marker{inputs: cfg.Inputs, window: cfg.Window, removed: cfg.Removed, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
+	m.alone.Buf, m.alone.Frames = make([]byte, 2*frameLen), make([]capture.Frame, 1)
+	return m
 }
 
 // Mark returns what a capture.Writer is to get: b with a comment on each packet whose bit in drop is
@@ -76,22 +84,21 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 			m.number += framesOf(b.Blocks[block].Type)
 		}
 		m.number++
-		p := m.describe(b, i, m.number)
 		m.text = m.text[:0]
 		switch {
 		case capture.IsSet(m.elsewhere, i):
-			m.kept.enter(digests[i], &p) // as the original of later copies
+			m.keep(digests[i], b, i, m.number) // as the original of later copies
 			m.text = append(m.text, "copy of a packet of another site"...)
-			m.remove(nil, &p)
+			m.remove(nil, m.describe(&m.copied, b, i, m.number))
 		case !capture.IsSet(drop, i):
-			m.kept.enter(digests[i], &p)
+			m.keep(digests[i], b, i, m.number)
 		case later != nil && later[i] > 0:
 			m.enterLater(b, i, digests[i], later[i], next)
 			fallthrough
 		default:
-			kept := m.kept.find(digests[i], p.time, m.window)
-			if m.remove(kept, &p); m.removed == nil {
-				m.text = m.comment(m.text, kept, &p)
+			kept := m.recall(m.kept.find(digests[i], b.Frames[i].Time, m.window), b, i)
+			if m.remove(kept, &m.copied); m.removed == nil {
+				m.text = m.comment(m.text, kept, &m.copied)
 			}
 		}
 		comments.Append(m.text)
@@ -126,8 +133,7 @@ func (m *Marker) enterLater(b *capture.Batch, i int, d digest.Digest, after uint
 		number += shown(b, len(b.Frames))
 		b, next = next[0], next[1:]
 	}
-	p := m.describe(b, at, number+shown(b, at))
-	m.kept.enter(d, &p)
+	m.keep(d, b, at, number+shown(b, at))
 }
 
 // shown returns how many packets Wireshark shows of b before frame i, or of all b if there
@@ -153,29 +159,118 @@ func framesOf(kind uint32) uint64 {
 // maxLabels is how many identifiers are remembered of a packet.
 const maxLabels = 7
 
-// packet holds the facts that comments name.
+// packet holds what comments name.
 type packet struct {
-	number uint64
-	time   int64
-	traits traits
-	iface  uint32
-	// capLen and wireLen are its lengths. base is the part of them that headers before IP
-	// take, or VLAN tags if there is no IP.
-	capLen, wireLen, base uint32
-	labels                [maxLabels]uint32
-	kinds                 [maxLabels]headers.LayerKind // of the labels; 0 behind the last
+	number          uint64
+	time            int64
+	iface           uint32
+	capLen, wireLen uint32
+	raw             bool // facts hold the captured bytes: see keep
+	facts
 }
 
-// describe describes frame i of b.
-func (m *Marker) describe(b *capture.Batch, i int, number uint64) packet {
+// facts are what the bytes of a packet say.
+type facts struct {
+	traits traits
+	// base is the part of its lengths that headers before IP take, or VLAN tags if there is no IP.
+	base   uint32
+	labels [maxLabels]uint32
+	kinds  [maxLabels]headers.LayerKind // of the labels; 0 behind the last
+}
+
+// frameLen is the length of the largest frame that is kept as it came.
+const frameLen = int(unsafe.Sizeof(facts{}))
+
+// frame returns the memory of the facts, which hold no pointers.
+func (p *packet) frame() *[frameLen]byte { return (*[frameLen]byte)(unsafe.Pointer(&p.facts)) }
+
+// keep remembers frame i of b as a kept packet. Few kept packets have copies, so keep only copies a
+// short plain frame, and recall describes the frame when a copy comes. The description of such a
+// frame depends on nothing but its bytes and its interface.
+func (m *Marker) keep(d digest.Digest, b *capture.Batch, i int, number uint64) {
+	p := m.kept.enter(d)
+	if !isShort(b, i) {
+		m.describe(p, b, i, number)
+		return
+	}
+	m.set(p, b, i, number)
+	p.raw = true
+	copy(p.frame()[:], b.Data(i))
+}
+
+// isShort reports whether frame i of b is kept as it came.
+func isShort(b *capture.Batch, i int) bool {
+	data := b.Data(i)
+	return len(data) >= ethernetLen && len(data) <= frameLen &&
+		b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkEthernet && headers.IsPlainEthernet(data)
+}
+
+// recall describes frame i of b in copied, and its original, which it returns. kept is the
+// original as it was kept, or nil.
+func (m *Marker) recall(kept *packet, b *capture.Batch, i int) *packet {
+	if kept == nil || !kept.raw {
+		m.describe(&m.copied, b, i, m.number)
+		return kept
+	}
+	copy(m.alone.Buf, kept.frame()[:kept.capLen])
+	m.alone.Interfaces, m.alone.Sections = m.interfaces, m.sections
+	m.alone.Frames[0] = capture.Frame{Time: kept.time, CapLen: kept.capLen, WireLen: kept.wireLen, Interface: kept.iface}
+	if m.routed(b, i) {
+		m.original.number = kept.number
+		return &m.original
+	}
+	m.describe(&m.copied, b, i, m.number)
+	return m.describe(kept, &m.alone, 0, kept.number)
+}
+
+// routed describes frame i of b in copied, and the frame of alone in original, if both are short
+// and differ in nothing but what routers change. Hashes of parts that are equal are 0.
+func (m *Marker) routed(b *capture.Batch, i int) bool {
+	n := b.Frames[i].CapLen
+	if !isShort(b, i) || m.alone.Frames[0].CapLen != n {
+		return false
+	}
+	first, second := &m.plain[0], &m.plain[1]
+	if !m.split(first, &m.original, &m.alone, 0) || !m.split(second, &m.copied, b, i) || !bytes.Equal(first[ethernetLen:n], second[ethernetLen:n]) {
+		return false
+	}
+	if !bytes.Equal(first[:2*addressLen], second[:2*addressLen]) {
+		m.copied.traits.MAC = 1
+	}
+	return true
+}
+
+// split copies frame i of b, which is short, and moves the fields that routers change to the facts of
+// p. It reports whether an IP header follows the Ethernet header.
+func (m *Marker) split(to *[frameLen]byte, p *packet, b *capture.Batch, i int) bool {
+	m.set(p, b, i, m.number)
+	h := &m.reader.header[0]
+	m.reader.decoder.Decode(m.reader.header[:], b, i)
+	if h.Version == 0 || h.Start != ethernetLen {
+		return false
+	}
+	copy(to[:], b.Data(i))
+	ip := to[ethernetLen:h.End]
+	p.facts = facts{base: ethernetLen, traits: traits{
+		Point: CapturePoint{Interface: b.Interfaces[p.iface].CapturePoint}, Version: h.Version, Routed: RoutedOf(ip),
+	}}
+	ClearRouted(ip)
+	return true
+}
+
+// set sets all of p but its facts to what frame i of b says.
+func (m *Marker) set(p *packet, b *capture.Batch, i int, number uint64) {
 	if len(b.Interfaces) > len(m.interfaces) {
 		m.interfaces, m.sections = b.Interfaces, b.Sections
 	}
 	f := &b.Frames[i]
-	p := packet{
-		number: number, time: f.Time, traits: m.reader.read(b, i),
-		iface: f.Interface, capLen: f.CapLen, wireLen: f.WireLen, base: m.reader.header[0].Start,
-	}
+	p.number, p.time, p.iface, p.capLen, p.wireLen, p.raw = number, f.Time, f.Interface, f.CapLen, f.WireLen, false
+}
+
+// describe describes frame i of b in p, and returns p.
+func (m *Marker) describe(p *packet, b *capture.Batch, i int, number uint64) *packet {
+	m.set(p, b, i, number)
+	p.facts = facts{traits: m.reader.read(b, i), base: m.reader.header[0].Start}
 	n, tags := 0, uint32(0)
 	for _, l := range m.reader.stack.Layers {
 		if l.Kind == headers.LayerVLAN {
@@ -231,12 +326,13 @@ func (m *memory) touch(digests []digest.Digest) {
 	}
 }
 
-// enter remembers a packet that was kept.
-func (m *memory) enter(d digest.Digest, p *packet) {
-	first := m.chain(d)
-	m.rows[m.entered%uint64(len(m.rows))] = row{digest: d, before: *first, packet: *p}
+// enter makes room for a packet that was kept, for the caller to describe.
+func (m *memory) enter(d digest.Digest) *packet {
+	first, r := m.chain(d), &m.rows[m.entered%uint64(len(m.rows))]
+	r.digest, r.before = d, *first
 	m.entered++
 	*first = m.entered
+	return &r.packet
 }
 
 // nearby is how many packets with the digest of a copy are searched for one within the window. There

@@ -3,7 +3,9 @@
 package traits
 
 import (
+	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // described is a UDP packet as a capture point saw it.
@@ -226,6 +229,36 @@ func TestComments(t *testing.T) {
 		if text := string(got.Comments.Of(1)); text != want {
 			t.Errorf("%s: %q, want %q", c.name, text, want)
 		}
+	}
+}
+
+// TestShortFrames compares comments on copies of frames that were kept as they came with those on
+// descriptions of all frames.
+func TestShortFrames(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	frames := append(frametest.MostlyFast(), frametest.NearCopies()...)
+	short := 0
+	for n := range 40_000 {
+		frame := frames[n%len(frames)]
+		frame = frame[:min(len(frame), 60+r.IntN(60))]
+		other := slices.Clone(frame)
+		for range min(len(other), r.IntN(3)) {
+			other[r.IntN(min(len(other), []int{14, 34, 90}[r.IntN(3)]))] ^= 1 << r.IntN(8)
+		}
+		b := frametest.NewBatch(capture.LinkEthernet, frame, other)
+		m := newMarker(MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{Inner: n%2 == 0})}, 1)
+		m.keep(digest.Digest{}, b, 0, 1)
+		kept := m.kept.find(digest.Digest{}, 0, 0)
+		if kept.raw {
+			short++
+		}
+		got := string(m.comment(nil, m.recall(kept, b, 1), &m.copied))
+		if want := string(m.comment(nil, m.describe(&m.original, b, 0, 1), m.describe(&m.copied, b, 1, 2))); got != want {
+			t.Fatalf("%q, want %q\n%x\n%x", got, want, frame, other)
+		}
+	}
+	if short < 10_000 {
+		t.Errorf("%d short frames", short)
 	}
 }
 

@@ -102,13 +102,18 @@ func addresses(data []byte, h *headers.Header) (all [2][]byte) {
 // SumAddresses returns the hash of the hardware addresses of a frame under a secret, 0
 // without any.
 func SumAddresses(data []byte, h *headers.Header, key uint64) (sum uint64) {
-	for i, a := range addresses(data, h) {
-		if a != nil {
-			word := uint64(binary.LittleEndian.Uint32(a)) | uint64(binary.LittleEndian.Uint16(a[4:]))<<32
-			sum = Mix(word|uint64(i+1)<<48, sum^key) | 1
-		}
+	if end := int(h.Dst) + addressLen; h.Flags&headers.FlagDst != 0 && end <= len(data) {
+		sum = sumAddress(data[h.Dst:end], 1, key)
+	}
+	if end := int(h.Src) + addressLen; h.Flags&headers.FlagSrc != 0 && end <= len(data) {
+		sum = sumAddress(data[h.Src:end], 2, sum^key)
 	}
 	return sum
+}
+
+// sumAddress hashes an address, which is the receiver's for 1 and the sender's for 2.
+func sumAddress(a []byte, whose, key uint64) uint64 {
+	return Mix(uint64(binary.LittleEndian.Uint32(a))|uint64(binary.LittleEndian.Uint16(a[4:]))<<32|whose<<48, key) | 1
 }
 
 // Routed are the fields of an IP header that routers change.

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calendar handles the times of a stream. Calendar and Stream cut time into
-// windows, and Clock is the one policy for wrong clocks. The package does not know what
+// Package calendar handles the times of a stream:
+//
+//	hours := calendar.Calendar{Every: time.Hour, Location: zone}
+//	start, end := hours.Window(packetTime) // of the hour that holds the packet
+//
+// Calendar and Stream cut time into windows, and Clock is the only policy for wrong clocks. The package does not know what
 // the times belong to: packets for some callers, elements for others. Its functions
 // return no errors.
 //
 // A time is a number of nanoseconds since 1970 UTC. The package imports nothing of this
 // module, so both capture and engine may use it.
+//
+//	question                              file
+//	which window holds a time             calendar.go
+//	which window of a stream is complete  stream.go, stream_room.go
+//	which clock is wrong                  clock.go
 package calendar
 
 import (
@@ -49,9 +58,9 @@ const (
 const weekStart = 4 * 24 * 60 * 60
 
 // Window returns the window that holds t, in nanoseconds since 1970 UTC. start is its
-// first instant and end the first one after it. Windows are cut at both ends of the int64
-// range. The last one has end = math.MaxInt64 and holds it, too. The smallest int64 is
-// treated as the one after it.
+// first instant, and end the first instant after it. Windows are cut at both ends of the int64
+// range. The last window has end = math.MaxInt64 and holds it, too. The smallest int64 is
+// treated as the int64 after it.
 func (c *Calendar) Window(t int64) (start, end int64) {
 	if t < c.start || t >= c.end {
 		c.start, c.end = c.find(min(max(t, beginOfTime), endOfTime-1))
@@ -60,7 +69,7 @@ func (c *Calendar) Window(t int64) (start, end int64) {
 }
 
 // Longest returns the length of the longest window: Every, or more where clocks go back
-// within one. It is at most math.MaxInt64. It looks at each change of the zone's clocks, so
+// within a window. It is at most math.MaxInt64. It looks at each change of the zone's clocks, so
 // it takes up to a millisecond.
 func (c *Calendar) Longest() time.Duration {
 	if c.Every <= 0 {
@@ -68,7 +77,7 @@ func (c *Calendar) Longest() time.Duration {
 	}
 	longest := uint64(c.Every)
 	for p := c.period(beginOfTime); p.end != endOfTime; p = c.period(p.end) {
-		for _, t := range []int64{p.end - 1, p.end} { // a window with the change inside holds one of them
+		for _, t := range []int64{p.end - 1, p.end} { // a window with the change inside holds either
 			start, end := c.find(t)
 			longest = max(longest, uint64(end)-uint64(start))
 		}
@@ -120,7 +129,7 @@ func (c *Calendar) period(t int64) zonePeriod {
 	from, to := local.ZoneBounds()
 	if !to.IsZero() && !to.After(local) {
 		// In years after the last change of a zone's table, ZoneBounds may return the
-		// turn of the year as a bound. It takes leap years for ordinary ones: on their
+		// turn of the year as a bound. It takes leap years for ordinary years: on their
 		// last day it returns the begin of that day.
 		to = to.Add(24 * time.Hour)
 	}

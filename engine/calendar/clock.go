@@ -16,7 +16,7 @@ const Tolerance = time.Minute
 // Clock follows the times of a stream, and distinguishes outliers from a clock that was
 // set. It is the policy for wrong clocks:
 //
-//   - A time near the latest one is believed at once. Near is at most Behind before it,
+//   - A time near the latest time is believed at once. Near is at most Behind before it,
 //     or at most Ahead after it. Where the wall clock is known, a time at most Ahead
 //     after that is near, too.
 //   - Any other time is an outlier, in the past or in the future, and is quarantined.

@@ -38,13 +38,13 @@ type StreamConfig[T any] struct {
 // Packets may be out of order, and stamps may be wrong. So a stamp only says which window
 // its packet belongs to. Gaps have no empty windows. A window closes
 //
-//   - when 2^20 packets came without one of this window, and one of them belonged to a
+//   - when 2^20 packets came, none of them of this window and at least one of a
 //     newer window, and no earlier window within 64 windows is open. So windows close in
-//     their order where packets of one capture point come later than those of another. The
+//     their order where packets of a capture point come later than packets of other points. The
 //     window of a wrong stamp from the future stays to the end, where it does no harm, and
-//     the window of one from the past closes in its turn;
-//   - when 64 are open and another is needed: the first that is not in use. Where stamps
-//     jump, the eight with the most packets stay; otherwise those of wrong stamps from the
+//     the window of a wrong stamp from the past closes in its turn;
+//   - when 64 are open and a packet needs a new window: the first that is not in use. Where stamps
+//     jump, the eight with the most packets stay; otherwise the windows of wrong stamps from the
 //     future do. Later windows far away, with fewer packets than it, may all be of wrong
 //     stamps: then it is as where stamps jump;
 //   - when the caller calls EvictOldest, for want of memory;
@@ -87,13 +87,13 @@ func NewStream[T any](c StreamConfig[T]) *Stream[T] {
 	return &Stream[T]{config: c, current: -1, expired: beginOfTime}
 }
 
-// Run takes the packets with the given times up to the first one of another window. times
+// Run takes the packets with the given times up to the first packet of another window. times
 // are in stream order, in nanoseconds since 1970 UTC (math.MinInt64: none). Run returns
 // how many packets it took, at least one unless times is empty, and the content of their
 // window, or nil if they are late. The caller may use the content until a window closes,
 // which only Run, EvictOldest, Expire and Close do.
 //
-// A run also ends where Run searches for idle windows, so the next one may be of the same
+// A run also ends where Run searches for idle windows, so the next run may be of the same
 // window.
 func (s *Stream[T]) Run(times []int64) (n int, content *T) {
 	if len(times) == 0 {
@@ -165,8 +165,8 @@ func within(t, start, end int64) bool {
 	return t >= start && (t < end || end == endOfTime)
 }
 
-// find makes the open window that holds t the current one. It reports whether there is
-// one.
+// find makes the open window that holds t current. It reports whether there is such a
+// window.
 func (s *Stream[T]) find(t int64) bool {
 	if s.current >= 0 && within(t, s.open[s.current].start, s.open[s.current].end) {
 		return true
@@ -178,7 +178,7 @@ func (s *Stream[T]) find(t int64) bool {
 	return found
 }
 
-// indexOf returns the index of the open window that holds t, if there is one.
+// indexOf returns the index of the open window that holds t, if any.
 func (s *Stream[T]) indexOf(t int64) (i int, ok bool) {
 	i, found := slices.BinarySearchFunc(s.open, t, func(o openWindow[T], t int64) int {
 		return cmp.Compare(o.start, t)
@@ -195,7 +195,7 @@ func (s *Stream[T]) IsOpen(t int64) bool {
 	return ok
 }
 
-// add opens a window and makes it the current one.
+// add opens a window and makes it current.
 func (s *Stream[T]) add(start, end int64) {
 	i, _ := slices.BinarySearchFunc(s.open, start, func(o openWindow[T], start int64) int {
 		return cmp.Compare(o.start, start)
@@ -204,13 +204,13 @@ func (s *Stream[T]) add(start, end int64) {
 	s.current = i
 }
 
-// sweep closes idle windows, oldest first. Windows wait for earlier ones.
+// sweep closes idle windows, oldest first. Windows wait for earlier windows.
 func (s *Stream[T]) sweep() {
 	newest := len(s.open) - 1
 	for newest >= 0 && s.packets-s.open[newest].touched > idlePackets {
 		newest--
 	}
-	// Windows after the newest one in use stay.
+	// Windows after the newest window in use stay.
 	for i := 0; i < newest; {
 		if s.packets-s.open[i].touched > idlePackets && !s.waits(i) {
 			s.close(i)

@@ -6,7 +6,7 @@ import "cmp"
 
 // Which window makes room for another, where too many are open.
 const (
-	// shelteredWindows is the number of windows, those with the most packets, that do not
+	// shelteredWindows is the number of windows, by most packets, that do not
 	// make room for others while stamps jump. A burst of wrong stamps, each in another
 	// window, must not close the window that all good packets belong to.
 	shelteredWindows = 8
@@ -14,10 +14,10 @@ const (
 	// windows in a stream that goes on in time: at stragglers, and from one clock to
 	// another.
 	maxStepsBack = 8
-	// sparsest is how many windows may lie between the first and the last open one, for each
-	// open one, in a stream that goes on in time although its packets are out of order.
+	// sparsest is how many windows may lie between the first and the last open window, for each
+	// open window, in a stream that goes on in time although its packets are out of order.
 	sparsest = 16
-	// inUsePart is how many times longer than a window in use another one is silent.
+	// inUsePart is how many times longer than a window in use an idle window is silent.
 	inUsePart = 16
 )
 
@@ -29,7 +29,7 @@ func (s *Stream[T]) waits(i int) bool {
 }
 
 // near reports whether the first of two open windows begins less than n lengths of the
-// second one before it.
+// second window before it.
 func (s *Stream[T]) near(n uint64, first, second int) bool {
 	o := &s.open[second]
 	return Distance(s.open[first].start, o.start)/n < Distance(o.start, o.end)
@@ -46,7 +46,7 @@ func (s *Stream[T]) leastNeeded() int {
 }
 
 // jumpsAfter reports whether the next window lies far from window i, and all later ones together
-// have fewer packets than it. Their stamps may be a run of wrong ones that ascend. Of a stream that
+// have fewer packets than it. Their stamps may be a run of wrong stamps that ascend. Of a stream that
 // goes on after a pause, more packets come.
 func (s *Stream[T]) jumpsAfter(i int) bool {
 	later := int64(0)
@@ -57,7 +57,7 @@ func (s *Stream[T]) jumpsAfter(i int) bool {
 }
 
 // newestInUse returns the index of the newest window that had a packet after half of the
-// others had their last one. Windows behind it are of wrong stamps.
+// other windows had their last packet. Windows behind it are of wrong stamps.
 func (s *Stream[T]) newestInUse() int {
 	newest := len(s.open) - 1
 	for ; newest > 0; newest-- {
@@ -134,7 +134,7 @@ func (s *Stream[T]) sheltered(i int) bool {
 }
 
 // EvictOldest closes the first window that is not in use. It reports whether there was
-// one. Callers that watch their memory call it between runs.
+// such a window. Callers that watch their memory call it between runs.
 func (s *Stream[T]) EvictOldest() bool {
 	oldest := s.firstSilent(len(s.open))
 	if oldest >= 0 {

@@ -26,7 +26,7 @@ const (
 	// defaultBloomMemory holds 4900 elements at DefaultFPR before it grows.
 	defaultBloomMemory = 64 << 10
 	// shareRatio is the ratio of a sub-filter's share of the bound to the share of the
-	// one before. The last sub-filters hold most elements, so their shares must not be
+	// sub-filter before. The last sub-filters hold most elements, so their shares must not be
 	// too small: after ten doublings the share is 1/47 of the bound, where a ratio of a
 	// half would leave 1/2048.
 	shareRatio = 0.8
@@ -40,7 +40,7 @@ const _ = uint(layout.MaxBloomRounds - theory.MaxSplitRounds)
 
 // ScalableBloomConfig configures NewScalableBloom.
 type ScalableBloomConfig struct {
-	// FPR bounds the probability that a new element is taken for one seen before, from
+	// FPR bounds the probability that a new element is taken for a known element, from
 	// 1e-18 to 0.5; 0 stands for engine.DefaultFPR.
 	FPR float64
 	// Memory is the filter's initial size, in bytes, and at least the size for 1024
@@ -58,7 +58,7 @@ type ScalableBloomConfig struct {
 // Ntarmos, Pitoura, Souravlias (One is Enough: Distributed Filtering for Duplicate
 // Elimination). Its set bits are counted exactly. It is full if within the next Step
 // elements they could reach the line load at which its own false positive rate is its
-// share of the bound. Then the next one starts, with twice the lines and 0.8 of the
+// share of the bound. Then the next sub-filter starts, with twice the lines and 0.8 of the
 // share. Shares of 0.2, 0.16, 0.128, ... never add up to more than the bound. From three
 // quarters of the limit on, each decision populates a part of the next sub-filter, so
 // that no call has to wait for it. Counts includes its memory once it is in use.
@@ -75,15 +75,15 @@ type ScalableBloomConfig struct {
 //
 // Simulated rates agree: 101 false positives in 10^8 look-ups at 1e-6, where theory
 // predicts 100. The whole filter takes more, as later sub-filters have smaller shares and
-// the last one is not full. From 64 KiB, 10^6 elements take 4 MiB at 1e-3, 8 MiB at 1e-6
+// the last sub-filter is not full. From 64 KiB, 10^6 elements take 4 MiB at 1e-3, 8 MiB at 1e-6
 // and 16 MiB at 1e-9. 4*10^6 elements take 16, 32 and 64 MiB, where a map of digests
 // takes 136. Between 10^4 and 10^8 elements it takes 36, 81 and 162 bits an element on
 // average, and at most 62, 146 and 246. The bound is on the probability over keys, for
 // elements chosen without knowledge of the key.
 type ScalableBloom struct {
 	config    ScalableBloomConfig
-	filters   []bitFilter // the last one is the active one
-	prepared  bitFilter   // the next one, while its memory is populated; without an arena if there is none
+	filters   []bitFilter // the last is active
+	prepared  bitFilter   // the next sub-filter, while its memory is populated; else without an arena
 	populated int         // lines of it that have memory
 	fullFPR   float64     // rate of all but the last together
 	rate      float64     // false positive rate at the last decision
@@ -99,7 +99,7 @@ type bitFilter struct {
 	arena *layout.Arena
 	block theory.SplitBlock
 	set   uint64 // bits that are 1
-	limit uint64 // the number of set bits at which the next one starts
+	limit uint64 // the number of set bits at which the next sub-filter starts
 }
 
 var _ engine.Counter[digest.Digest] = (*ScalableBloom)(nil)
@@ -152,7 +152,7 @@ func (l *ScalableBloom) prepare() {
 	l.populated = to
 }
 
-// next makes the sub-filter that follows the present ones.
+// next makes the sub-filter that follows the present sub-filters.
 func (l *ScalableBloom) next() (bitFilter, error) {
 	share := l.config.FPR * (1 - shareRatio) * math.Pow(shareRatio, float64(len(l.filters)))
 	block, load, err := theory.BestSplitBlock(share)
@@ -212,8 +212,8 @@ func (l *ScalableBloom) step(hits []uint64, digests []digest.Digest) {
 	}
 }
 
-// decide accounts for the last step, and starts a new sub-filter if the active one is
-// full. Without memory for it, the active one takes further elements, and the rate shows
+// decide accounts for the last step, and starts a new sub-filter if the active sub-filter is
+// full. Without memory for it, the active sub-filter takes further elements, and the rate shows
 // this, until there is memory.
 func (l *ScalableBloom) decide() {
 	l.position = 0
@@ -229,8 +229,8 @@ func (l *ScalableBloom) decide() {
 	}
 }
 
-// fpr returns the probability that any sub-filter takes an element that never came for
-// one seen before, at the present density.
+// fpr returns the probability that any sub-filter takes a new element for a known
+// element, at the present density.
 func (l *ScalableBloom) fpr() float64 {
 	full, active := l.fullFPR, l.active().fpr()
 	return full + active - full*active
@@ -242,7 +242,7 @@ func (f *bitFilter) fpr() float64 {
 }
 
 // expectedMissed returns the expected number of distinct elements that were taken for
-// repeats. At a rate of p each noticed first sighting stands for p/(1-p) missed ones. p
+// repeats. At a rate of p each noticed first sighting stands for p/(1-p) missed first sightings. p
 // is the mean over a step.
 func (l *ScalableBloom) expectedMissed() float64 {
 	fresh := l.count - l.accounted
@@ -254,7 +254,7 @@ func (l *ScalableBloom) expectedMissed() float64 {
 }
 
 // MemoryFor is as engine.Sized says. It extrapolates from the memory of the elements so
-// far. One sub-filter as large as all present ones together holds more than they do, as
+// far. A sub-filter as large as all present sub-filters together holds more than they do, as
 // its share of the bound is larger.
 func (l *ScalableBloom) MemoryFor(elements uint64) int {
 	set, limit := 1.0, 1.0

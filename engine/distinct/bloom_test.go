@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -18,35 +17,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
-
-func newScalableBloom(t testing.TB, c ScalableBloomConfig) *ScalableBloom {
-	t.Helper()
-	l, err := NewScalableBloom(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return l
-}
-
-// At the default rate nothing is confused in streams that fit a test.
-func TestScalableBloomIsExactAtDefault(t *testing.T) {
-	digests := check.Digests(41, 20_000)
-	digests = append(digests, digests...)
-	rng := rand.New(rand.NewPCG(42, 0))
-	rng.Shuffle(len(digests), func(i, j int) { digests[i], digests[j] = digests[j], digests[i] })
-	for _, batch := range []int{1, 7, 64, 512, 1000} {
-		l := newScalableBloom(t, ScalableBloomConfig{})
-		sameVerdicts(t, l, map[digest.Digest]bool{}, digests, batch)
-		if len(l.filters) < 2 {
-			t.Error("it did not grow")
-		}
-	}
-	l, known := newScalableBloom(t, ScalableBloomConfig{}), map[digest.Digest]bool{}
-	for n := range 301 {
-		sameVerdicts(t, l, known, digests[n*5:n*6], max(n, 1))
-	}
-}
 
 // With a measurable rate, verdicts and counts do not depend on batches, and earlier
 // elements are always seen.
@@ -193,14 +163,6 @@ func TestScalableBloomMemory(t *testing.T) {
 		if got := l.Counts().MemoryBytes + 64<<10; got != c.mib<<20 {
 			t.Errorf("rate %g: %.0g elements take %d bytes, documented as %d MiB", c.fpr, c.elements, got, c.mib)
 		}
-	}
-}
-
-func TestScalableBloomAllocates(t *testing.T) {
-	l := newScalableBloom(t, ScalableBloomConfig{})
-	digests, seen := check.Digests(53, 1000), make([]uint64, 16)
-	if n := testing.AllocsPerRun(10, func() { l.TestAndSet(seen, digests) }); n != 0 {
-		t.Errorf("%v allocations a call", n)
 	}
 }
 

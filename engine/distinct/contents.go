@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -28,7 +27,7 @@ type Contents struct {
 	// lowest bits set are missing.
 	Level uint
 	// Sketch is the sketch of the elements, in place of words, or nil.
-	Sketch *sketch.Sketch
+	Sketch *Sketch
 }
 
 // Lister is a counter that can list its contents. The contents are valid until the next
@@ -49,7 +48,7 @@ func (c *Contents) Hash(word uint64) uint64 {
 // independent. It is the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a
 // permutation.
 func Mix(x uint64) uint64 {
-	return layout.Mix(x + rowtable.GoldenFactor) // so that 0 is no fixed point
+	return layout.Mix(x + layout.Golden) // so that 0 is no fixed point
 }
 
 // Contents is as Lister says.

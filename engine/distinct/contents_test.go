@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -111,7 +111,7 @@ func TestBitmapContents(t *testing.T) {
 
 // TestSketchedSnapshot restores sketches, and refuses damaged ones.
 func TestSketchedSnapshot(t *testing.T) {
-	s := NewSketchedIPv4(check.SavedSecret.AESKey(secret.Permutation))
+	s := NewSketchedIPv4(check.SavedSecret.AESKey(engine.UsePermutation))
 	s.TestAndSet(make([]uint64, 1), []uint32{1, 2, 3})
 	saved := check.Saved(t, s)
 	again := NewSketchedIPv4([16]byte{})

@@ -11,9 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -62,7 +60,7 @@ func NewDigestRows(memory int) (*DigestRows, error) {
 	lines := max(memory/layout.LineSize, minDigestLines)
 	r := new(DigestRows)
 	first := 1 << (bits.Len(uint(lines)) - 1)
-	if err := r.start(&digestRowsKind, first, math.MaxInt, rowtable.GoldenFactor); err != nil {
+	if err := r.start(&digestRowsKind, first, math.MaxInt, layout.Golden); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -83,7 +81,7 @@ func (r *DigestRows) TestAndSet(seen []uint64, d []digest.Digest) {
 }
 
 // Counts is as engine.Counter says. The estimate adds the digests that were taken for
-// known ones, n^2 / 2^65 out of n on average: one at 6e9.
+// known digests, n^2 / 2^65 out of n on average: one at 6e9.
 func (r *DigestRows) Counts() engine.Counts {
 	rate := math.Ldexp(float64(r.held), -64)
 	c := r.counts(r.sum().Mean * rate / 2)
@@ -93,8 +91,8 @@ func (r *DigestRows) Counts() engine.Counts {
 
 // Snapshot writes all digests of the counter, for RestoreDigestRows. secret is the one
 // that the digests were made under. Other arguments and errors are as in IPv4Rows.Snapshot.
-func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("distinct: DigestRows.Snapshot", r.rows.Table.Arena)
+func (r *DigestRows) Snapshot(w io.Writer, secret engine.Secret, label string) error {
+	r.rows.Table.Arena.CheckOpen("distinct: DigestRows.Snapshot")
 	s, overflow := r.save()
 	out := snapshot.NewWriter(w, snapshot.DigestRows, secret, label, s.fields())
 	r.rows.Save(out, overflow)

@@ -4,7 +4,6 @@ package distinct
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -13,49 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/layout"
 )
-
-func newDigestRows(t testing.TB, memory int) *DigestRows {
-	t.Helper()
-	r, err := NewDigestRows(memory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	return r
-}
-
-// oneLine returns digests of one line, however many lines there are.
-func oneLine(n int) []digest.Digest {
-	digests := make([]digest.Digest, n)
-	for i := range digests {
-		digests[i] = digest.Digest{uint64(i), uint64(i) << 1}
-	}
-	return digests
-}
-
-func TestDigestRows(t *testing.T) {
-	rng := rand.New(rand.NewPCG(61, 62))
-	random := make([]digest.Digest, 60_000)
-	for i := range random {
-		random[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
-		if i > 0 && i%3 == 0 {
-			random[i] = random[rng.IntN(i)]
-		}
-	}
-	for name, digests := range map[string][]digest.Digest{
-		"random":   random,
-		"one line": append(oneLine(5000)[2:], oneLine(6000)[2:]...), // 0 and 1 are the same
-		"equal":    make([]digest.Digest, 5000),
-		"extremes": {{0, 1}, {^uint64(0), 1}, {0, 1}, {^uint64(0), 1}, {1 << 63, 0}},
-		"nothing":  nil,
-	} {
-		for _, batch := range []int{1, 7, 64, 500, 512, 1000, 4096} {
-			t.Run(fmt.Sprintf("%s/batch=%d", name, batch), func(t *testing.T) {
-				sameVerdicts(t, newDigestRows(t, 0), map[digest.Digest]bool{}, digests, batch)
-			})
-		}
-	}
-}
 
 // Growth keeps everything, takes the memory that the comment states, and is the same for
 // any batches.
@@ -114,17 +70,9 @@ func TestDigestRowsWithoutMemory(t *testing.T) {
 	for i := range digests {
 		digests[i] = digest.Digest{rng.Uint64N(30_000) << 48, 1}
 	}
-	sameVerdicts(t, r, map[digest.Digest]bool{}, digests, 700)
+	check.Verdicts(t, r, map[digest.Digest]bool{}, digests, 700)
 	if refused < 2 {
 		t.Error("nothing was refused")
-	}
-}
-
-func TestDigestRowsDoNotAllocate(t *testing.T) {
-	r := newDigestRows(t, 1<<20)
-	digests, seen := oneLine(8), make([]uint64, 1)
-	if n := testing.AllocsPerRun(100, func() { r.TestAndSet(seen, digests) }); n != 0 {
-		t.Errorf("%v allocations a call", n)
 	}
 }
 
@@ -143,12 +91,12 @@ func TestReset(t *testing.T) {
 	}
 	for _, digests := range [][]digest.Digest{oneLine(300)[1:], nil, oneLine(5000)[1:], oneLine(40_001)[1:], oneLine(20)[1:]} {
 		fresh := newDigestRows(t, 0)
-		sameVerdicts(t, fresh, map[digest.Digest]bool{}, digests, 100)
+		check.Verdicts(t, fresh, map[digest.Digest]bool{}, digests, 100)
 		if len(digests) == 40_000 {
 			rows.Limit(1)
 			rows.TestAndSet(make([]uint64, len(digests)/64+1), digests)
 		} else {
-			sameVerdicts(t, rows, map[digest.Digest]bool{}, digests, 100)
+			check.Verdicts(t, rows, map[digest.Digest]bool{}, digests, 100)
 			if rows.Counts() != fresh.Counts() {
 				t.Errorf("%d digests: %+v, not %+v", len(digests), rows.Counts(), fresh.Counts())
 			}
@@ -156,12 +104,12 @@ func TestReset(t *testing.T) {
 		if !rows.Reset() || rows.exactState != newDigestRows(t, 0).exactState {
 			t.Errorf("%d digests: not reset", len(digests))
 		}
-		sameVerdicts(t, addresses, map[uint32]bool{}, ipv4, 64)
+		check.Verdicts(t, addresses, map[uint32]bool{}, ipv4, 64)
 		if !addresses.Reset() || addresses.Counts().Distinct != 0 {
 			t.Error("addresses were not reset")
 		}
 	}
-	sameVerdicts(t, rows, map[digest.Digest]bool{}, oneLine(40_000)[1:], 1000)
+	check.Verdicts(t, rows, map[digest.Digest]bool{}, oneLine(40_000)[1:], 1000)
 	if rows.Reset() || newDigestRows(t, 1<<20).Reset() {
 		t.Error("large rows were reset")
 	}

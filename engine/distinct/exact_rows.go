@@ -63,7 +63,7 @@ type exactState struct {
 }
 
 // maxSampleLevel is the level of the smallest sample: one element in 2^32. Keyed digests
-// never need a smaller one.
+// never need a smaller sample.
 const maxSampleLevel = 32
 
 // start makes the first lines, a power of two.
@@ -77,8 +77,8 @@ func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, fact
 	return nil
 }
 
-// untilDecision makes a decision if one is due. It returns how many of the given elements
-// come before the next one.
+// untilDecision makes a decision if it is due. It returns how many of the given elements
+// come before the next decision.
 func (x *exactRows[E, W]) untilDecision(elements int) int {
 	if x.position == rowtable.Step {
 		x.position = 0
@@ -235,7 +235,7 @@ func (x *exactRows[E, W]) placeOverflow(overflow rowtable.OverflowSet[W], out W)
 // sum estimates the number of elements by first sightings. Each first sighting in a
 // sample of level l stands for 2^l: the sum has no bias, and its variance is the sum of
 // 2^l (2^l - 1) (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014).
-// That holds whenever levels change, as a first sighting in a sample stays one.
+// That holds whenever levels change, as a first sighting in a sample stays a first sighting.
 func (x *exactRows[E, W]) sum() (sum rowtable.SampleSum) {
 	for level, n := range x.firsts[:x.levels()[1]+1] {
 		sum.Add(n, uint8(level), 1, 1)

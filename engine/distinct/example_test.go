@@ -7,18 +7,18 @@ import (
 	"log"
 	"time"
 
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Distinct IPv4 addresses, exactly.
 func Example() {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
-	counter, err := distinct.NewIPv4Rows(key.AESKey(secret.Permutation), 1<<20)
+	counter, err := distinct.NewIPv4Rows(key.AESKey(engine.UsePermutation), 1<<20)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,14 +31,14 @@ func Example() {
 
 // Distinct IPv4 addresses of each hour. The last but one comes late, and counts in its hour.
 func ExampleIPv4Rows_hourly() {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
 	hours := calendar.NewStream(calendar.StreamConfig[distinct.IPv4Rows]{
 		Calendar: calendar.Calendar{Every: time.Hour},
 		Open: func(_, _ int64) *distinct.IPv4Rows {
-			counter, err := distinct.NewIPv4Rows(key.AESKey(secret.Permutation), 1<<20)
+			counter, err := distinct.NewIPv4Rows(key.AESKey(engine.UsePermutation), 1<<20)
 			if err != nil {
 				log.Fatal(err)
 			}

@@ -12,9 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -142,8 +140,8 @@ func (s *savedIPv4) fields() snapshot.Fields {
 // the elements, such as "src", in at most snapshot.MaxLabel bytes. A counter can only be
 // restored with the same label. Errors come from w, or wrap snapshot.ErrInvalid for a bad
 // label. It panics after Close.
-func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("distinct: IPv4Rows.Snapshot", e.rows.Table.Arena)
+func (e *IPv4Rows) Snapshot(w io.Writer, secret engine.Secret, label string) error {
+	e.rows.Table.Arena.CheckOpen("distinct: IPv4Rows.Snapshot")
 	exact, overflow := e.save()
 	s := savedIPv4{exact, uint64(e.maxLines), e.permutationCheck()}
 	out := snapshot.NewWriter(w, snapshot.IPv4Rows, secret, label, s.fields())
@@ -183,7 +181,7 @@ func (s *savedIPv4) counter(c snapshot.RestoreConfig) (*IPv4Rows, error) {
 	if err := s.rows.Allow(c); err != nil {
 		return nil, err
 	}
-	e, err := NewIPv4Rows(c.Secret.AESKey(secret.Permutation), 0)
+	e, err := NewIPv4Rows(c.Secret.AESKey(engine.UsePermutation), 0)
 	if err != nil {
 		return nil, err
 	}

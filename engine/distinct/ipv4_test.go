@@ -4,121 +4,14 @@ package distinct
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
-	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/layout"
 )
-
-var ipv4Key = [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
-
-func newIPv4Rows(t testing.TB, memory int) *IPv4Rows {
-	t.Helper()
-	e, err := NewIPv4Rows(ipv4Key, memory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	return e
-}
-
-// spilledWords returns how many words found their line full.
-func spilledWords[W rowtable.Word](rows *rowtable.Rows[W]) int {
-	s, _ := rows.State()
-	return int(s.Overflow)
-}
-
-// sameVerdicts feeds keys in batches and compares verdicts with a map's.
-func sameVerdicts[K comparable](t *testing.T, c engine.Counter[K], known map[K]bool, keys []K, batch int) {
-	t.Helper()
-	seen := make([]uint64, batch/64+2)
-	for at := 0; at < len(keys); at += batch {
-		part := keys[at:min(at+batch, len(keys))]
-		for i := range seen {
-			seen[i] = ^uint64(0)
-		}
-		c.TestAndSet(seen, part)
-		for i, k := range part {
-			if got := seen[i/64]>>(i%64)&1 != 0; got != known[k] {
-				t.Fatalf("element %d (%v): seen %v, want %v", at+i, k, got, known[k])
-			}
-			known[k] = true
-		}
-		checkTail(t, seen, len(part))
-	}
-	if n := c.Counts().Distinct; n != uint64(len(known)) {
-		t.Fatalf("%d distinct, want %d", n, len(known))
-	}
-}
-
-// checkTail wants the rest of the words that n elements cover clear, and the words after
-// those, which were all ones, untouched.
-func checkTail(t *testing.T, seen []uint64, n int) {
-	t.Helper()
-	if n%64 != 0 && seen[n/64]>>(n%64) != 0 {
-		t.Fatalf("batch of %d: bits above it are not cleared", n)
-	}
-	for _, word := range seen[(n+63)/64:] {
-		if word != ^uint64(0) {
-			t.Fatalf("batch of %d: words beyond it changed", n)
-		}
-	}
-}
-
-// aimed returns addresses whose images are 0, 1, 2, ...: all of one line.
-func aimed(n int) []uint32 {
-	addrs := make([]uint32, n)
-	for i := range addrs {
-		addrs[i] = uint32(i)
-	}
-	permute.NewBijection(ipv4Key).Invert(addrs, addrs)
-	return addrs
-}
-
-func TestIPv4Rows(t *testing.T) {
-	rng := rand.New(rand.NewPCG(21, 22))
-	random := make([]uint32, 60_000)
-	for i := range random {
-		random[i] = rng.Uint32N(30_000) * 0x01000193
-	}
-	sequential := make([]uint32, 50_000)
-	for i := range sequential {
-		sequential[i] = 10<<24 + uint32(i)
-	}
-	for name, addrs := range map[string][]uint32{
-		"random":      random,
-		"sequential":  sequential,
-		"one line":    append(aimed(5000), aimed(6000)...),
-		"equal":       make([]uint32, 5000),
-		"extremes":    {0, 1<<32 - 1, 0, 1<<32 - 1, 1 << 31, 1},
-		"nothing":     nil,
-		"growing dup": append(sequential[:20_000:20_000], sequential[:20_000]...),
-	} {
-		for _, batch := range []int{1, 7, 64, 500, 512, 1000, 4096} {
-			t.Run(fmt.Sprintf("%s/batch=%d", name, batch), func(t *testing.T) {
-				sameVerdicts(t, newIPv4Rows(t, 0), map[uint32]bool{}, addrs, batch)
-			})
-		}
-	}
-}
-
-func TestIPv4RowsEveryLength(t *testing.T) {
-	rng := rand.New(rand.NewPCG(23, 24))
-	e, known := newIPv4Rows(t, 0), map[uint32]bool{}
-	for n := range 301 {
-		addrs := make([]uint32, n)
-		for i := range addrs {
-			addrs[i] = rng.Uint32N(40_000)
-		}
-		sameVerdicts(t, e, known, addrs, max(n, 1))
-	}
-}
 
 // Growth passes every size from 64 lines to 2^18 (2^17 in short tests), so both widths of
 // cells, and is the same for any batches.
@@ -175,7 +68,7 @@ func TestIPv4RowsBitmap(t *testing.T) {
 		addrs[i] = rng.Uint32N(10_000) + rng.Uint32N(3)<<26
 	}
 	e.permute.Invert(addrs, addrs)
-	sameVerdicts(t, e, map[uint32]bool{}, addrs, 777)
+	check.Verdicts(t, e, map[uint32]bool{}, addrs, 777)
 	if n := len(e.rows.Table.Arena.Lines()); n != layout.BitmapLines {
 		t.Fatalf("%d lines, want the bitmap", n)
 	}
@@ -197,7 +90,7 @@ func TestIPv4RowsWithoutMemory(t *testing.T) {
 		addrs[i] = uint32(i) / 2
 	}
 	known := map[uint32]bool{}
-	sameVerdicts(t, e, known, addrs, 512)
+	check.Verdicts(t, e, known, addrs, 512)
 	if overflow := spilledWords(&e.rows); overflow < 3000 {
 		t.Errorf("only %d addresses overflow", overflow)
 	}
@@ -208,7 +101,7 @@ func TestIPv4RowsWithoutMemory(t *testing.T) {
 	for i := range addrs {
 		addrs[i] = 1 << 20 * uint32(i)
 	}
-	sameVerdicts(t, e, known, addrs, 512)
+	check.Verdicts(t, e, known, addrs, 512)
 	if len(e.rows.Table.Arena.Lines()) == 64 {
 		t.Error("it never grew again")
 	}
@@ -219,17 +112,6 @@ func TestIPv4RowsMemory(t *testing.T) {
 		if got := newIPv4Rows(t, memory).Counts().MemoryBytes; got != want {
 			t.Errorf("memory %d: %d bytes, want %d", memory, got, want)
 		}
-	}
-}
-
-func TestIPv4RowsAllocates(t *testing.T) {
-	e := newIPv4Rows(t, 1<<20)
-	addrs, seen := make([]uint32, 1000), make([]uint64, 16)
-	for i := range addrs {
-		addrs[i] = uint32(i)
-	}
-	if n := testing.AllocsPerRun(10, func() { e.TestAndSet(seen, addrs) }); n != 0 {
-		t.Errorf("%v allocations a call", n)
 	}
 }
 

@@ -13,23 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
-func TestIPv4Map(t *testing.T) {
-	rng := rand.New(rand.NewPCG(31, 32))
-	addrs := []uint32{0, 1<<32 - 1, 0}
-	for range 20_000 {
-		addrs = append(addrs, rng.Uint32N(10_000)*0x01000193)
-	}
-	for _, batch := range []int{1, 65, 1000} {
-		s := NewIPv4Map()
-		sameVerdicts(t, s, map[uint32]bool{}, addrs, batch)
-		c := s.Counts()
-		if c.Low != c.Distinct || c.High != c.Distinct || c.FPR != 0 || c.Method != "exact" || c.MemoryBytes <= 0 {
-			t.Errorf("counts %+v", c)
-		}
-		s.Close()
-	}
-}
-
 // TestIPv4MapMemory measures the heap that a million addresses take.
 func TestIPv4MapMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 36))
@@ -84,19 +67,6 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-func TestSet(t *testing.T) {
-	digests := check.Digests(33, 5000)
-	digests = append(digests, digests...)
-	for _, batch := range []int{1, 65, 1000} {
-		s := NewDigestMap()
-		sameVerdicts(t, s, map[digest.Digest]bool{}, digests, batch)
-		if c := s.Counts(); c.Low != 5000 || c.High != 5000 || c.Method != "exact" {
-			t.Errorf("counts %+v", c)
-		}
-		s.Close()
-	}
 }
 
 func BenchmarkSet(b *testing.B) {

@@ -9,16 +9,14 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-// Sketched estimates the number of distinct elements in 16 KiB: see package sketch. It
+// Sketched estimates the number of distinct elements in 16 KiB: see Sketch. It
 // remembers no element. TestAndSet calls a key new if it changes the sketch. So keys that
 // it calls new are new, but most new keys beyond the first thousands count as seen.
 type Sketched[K any] struct {
-	sketch sketch.Sketch
+	sketch Sketch
 	kind   Contents // its Words and Sketch are unset
 	words  func(words []uint64, keys []K)
 	buf    [512]uint64
@@ -68,7 +66,7 @@ func (s *Sketched[K]) TestAndSet(seen []uint64, keys []K) {
 func (s *Sketched[K]) Fill(from Contents) { from.AddTo(&s.sketch) }
 
 // AddTo adds the contents to a sketch.
-func (c *Contents) AddTo(to *sketch.Sketch) {
+func (c *Contents) AddTo(to *Sketch) {
 	if c.Sketch != nil {
 		to.Merge(c.Sketch)
 		return
@@ -80,11 +78,11 @@ func (c *Contents) AddTo(to *sketch.Sketch) {
 
 // Counts is as engine.Counter says.
 func (s *Sketched[K]) Counts() engine.Counts {
-	return SketchCounts(s.sketch.Estimate(), sketch.Size)
+	return SketchCounts(s.sketch.Estimate(), SketchSize)
 }
 
 // SketchCounts returns the counts of sketches of the given size in bytes.
-func SketchCounts(e sketch.Estimate, memory int) engine.Counts {
+func SketchCounts(e Estimate, memory int) engine.Counts {
 	return engine.Counts{Distinct: e.Distinct, Low: e.Low, High: e.High, MemoryBytes: memory, Method: "sketch"}
 }
 
@@ -100,7 +98,7 @@ func (s *Sketched[K]) Close() error { return nil }
 
 // Snapshot writes the sketch for Restore. Arguments and errors are as in
 // IPv4Rows.Snapshot.
-func (s *Sketched[K]) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+func (s *Sketched[K]) Snapshot(w io.Writer, secret engine.Secret, label string) error {
 	registers := s.sketch.Append(nil)
 	size := len(registers)
 	registers = append(registers, make([]byte, 7)...)
@@ -114,7 +112,7 @@ func (s *Sketched[K]) Snapshot(w io.Writer, secret secret.Secret, label string) 
 func (s *Sketched[K]) Restore(r io.Reader, c snapshot.RestoreConfig) error {
 	var size uint64
 	empty := func(snapshot.RestoreConfig) (*Sketched[K], error) {
-		if size > sketch.Size {
+		if size > SketchSize {
 			return nil, snapshot.ErrInconsistent
 		}
 		return s, nil

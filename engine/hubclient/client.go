@@ -17,7 +17,7 @@ const (
 	// short.
 	batchDigests = 1024
 	// batchDelay is the time that digests wait for others to go with them. Fewer than thinDigests
-	// for a slice go in a bundle with the ones for others, or wait thinDelay if the hub takes none.
+	// for a slice go in a bundle with digests for other slices, or wait thinDelay if the hub takes none.
 	batchDelay  = time.Millisecond
 	thinDelay   = 5 * time.Millisecond
 	thinDigests = 256
@@ -63,8 +63,8 @@ type ClientConfig struct {
 	// inputs that can wait, such as files.
 	Block bool
 	// Anytime is for packets whose times may be long ago although nothing blocks, as when
-	// a hub asks another one for its sites: requests have no deadline. If Wait is at least two
-	// seconds, packets also wait for another connection where one is cut; else they stay unchecked
+	// a hub asks another hub for its sites: requests have no deadline. If Wait is at least two
+	// seconds, packets also wait for a new connection where theirs is cut; else they stay unchecked
 	// at once.
 	Anytime bool
 	// Closed makes packets without an answer copies, once it is known that the hubs are no ring. They
@@ -72,7 +72,7 @@ type ClientConfig struct {
 	Closed bool
 	// Remaining asks for Answers.Remaining.
 	Remaining bool
-	// Hub is the identity of a hub below another one, in DigestBits: Ping checks TreeVersion, too,
+	// Hub is the identity of a hub below another hub, in DigestBits: Ping checks TreeVersion, too,
 	// and packets stay unchecked until the way up is known to end. It is 0 for sensors.
 	Hub uint64
 	// Notice, if not nil, is called with a short reason when the hub stops answering. It
@@ -92,7 +92,7 @@ type Client struct {
 	to            Transport
 	now           func() time.Duration // time since the start
 	bundleSubject string
-	inbox         string // names the run, so that answers to an earlier one are not taken
+	inbox         string // names the run, so that answers to an earlier run are not taken
 
 	mu        sync.Mutex
 	progress  sync.Cond // something was answered or given up
@@ -181,7 +181,7 @@ func (c *Client) Inbox() string { return c.inbox + ">" }
 type Answers struct {
 	// Copies has a bit for each packet that another site has sent before.
 	Copies []uint64
-	// Remaining, with ClientConfig.Remaining, is how long each copy stays one, as in Reply.
+	// Remaining, with ClientConfig.Remaining, is how long each copy stays a copy, as in Reply.
 	Remaining []uint16
 	// Unchecked counts the packets without an answer, and Assumed those that count as copies.
 	Unchecked, Assumed int
@@ -199,7 +199,7 @@ func (a *Answers) settle(packets int) {
 }
 
 // Ask asks about the packets of a batch, except those whose bit in skip is set. times are
-// in nanoseconds of the Unix epoch. Packets without a time, or with one before 1970 or
+// in nanoseconds of the Unix epoch. Packets without a time, or with a time before 1970 or
 // after 2255, are left unchecked. Batches must come in the order of their stream. The
 // Client keeps neither digests nor times.
 func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []uint64) {
@@ -216,7 +216,7 @@ func (c *Client) AskSlice(a *Answers, number int, digests []uint64, times []int6
 	c.ask(a, len(digests), times, skip, func(i int) (uint64, *slice) { return digests[i], s })
 }
 
-// ask asks about n packets. of returns the digest of one, and its slice.
+// ask asks about n packets. of returns the digest of a packet, and its slice.
 func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i int) (uint64, *slice)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@
 //
 //	question                                  file
 //	a packet and its answer                   client.go
-//	what goes to a slice; one that is silent  slice.go
+//	what goes to a slice; silent slices       slice.go
 //	what comes from the hub                   client_receive.go
 //	one message for many slices               bundle.go
 //	the hubs above a hub                      way.go
@@ -34,7 +34,7 @@
 //     and none for others. A part without an answer, as of a hub that knows no bundles, is sent
 //     again as a request.
 //   - A Ping has one digest, Token.KeyCheck. It is answered with OK, with WrongEpoch, or
-//     with Bad if the digest differs from the one that the hub's key gives. The answer
+//     with Bad if the digest differs from the digest that the hub's key gives. The answer
 //     has no Copies: N is 0.
 //   - Reports come unsolicited, and get no reply.
 package hubclient

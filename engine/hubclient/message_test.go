@@ -80,20 +80,20 @@ func TestRequestErrors(t *testing.T) {
 		damage func(msg []byte) []byte
 		want   error
 	}{
-		{"empty", func(m []byte) []byte { return nil }, ErrLength},
-		{"a header cut short", func(m []byte) []byte { return m[:39] }, ErrLength},
+		{"empty", func(m []byte) []byte { return nil }, errLength},
+		{"a header cut short", func(m []byte) []byte { return m[:39] }, errLength},
 		{"another protocol", func(m []byte) []byte { m[0] = 'G'; return m }, ErrMessage},
 		{"another version", func(m []byte) []byte { m[2] = 1; return m }, ErrVersion},
-		{"no operation", func(m []byte) []byte { m[3] = 0; return m }, ErrField},
-		{"an unknown operation", func(m []byte) []byte { m[3] = 6; return m }, ErrField},
-		{"an unknown flag", func(m []byte) []byte { m[4] = 8; return m }, ErrField},
-		{"a reserved byte", func(m []byte) []byte { m[7] = 1; return m }, ErrField},
-		{"too many digests", func(m []byte) []byte { m[12], m[13] = 1, 0x40; return m }, ErrField},
-		{"all digests", func(m []byte) []byte { m[15] = 0xff; return m }, ErrField},
-		{"a digest missing", func(m []byte) []byte { return m[:len(m)-8] }, ErrLength},
-		{"a byte more", func(m []byte) []byte { return append(m, 0) }, ErrLength},
-		{"times without a flag", func(m []byte) []byte { m[4] = 0; return m }, ErrLength},
-		{"a changed bit", func(m []byte) []byte { m[50] ^= 1; return m }, ErrChecksum},
+		{"no operation", func(m []byte) []byte { m[3] = 0; return m }, errField},
+		{"an unknown operation", func(m []byte) []byte { m[3] = 6; return m }, errField},
+		{"an unknown flag", func(m []byte) []byte { m[4] = 8; return m }, errField},
+		{"a reserved byte", func(m []byte) []byte { m[7] = 1; return m }, errField},
+		{"too many digests", func(m []byte) []byte { m[12], m[13] = 1, 0x40; return m }, errField},
+		{"all digests", func(m []byte) []byte { m[15] = 0xff; return m }, errField},
+		{"a digest missing", func(m []byte) []byte { return m[:len(m)-8] }, errLength},
+		{"a byte more", func(m []byte) []byte { return append(m, 0) }, errLength},
+		{"times without a flag", func(m []byte) []byte { m[4] = 0; return m }, errLength},
+		{"a changed bit", func(m []byte) []byte { m[50] ^= 1; return m }, errChecksum},
 	} {
 		r := someRequest(10, 1000)
 		var got Request
@@ -121,16 +121,16 @@ func TestReply(t *testing.T) {
 		damage func(msg []byte) []byte
 		want   error
 	}{
-		{"empty", func(m []byte) []byte { return nil }, ErrLength},
+		{"empty", func(m []byte) []byte { return nil }, errLength},
 		{"another protocol", func(m []byte) []byte { m[1] = 0; return m }, ErrMessage},
 		{"another version", func(m []byte) []byte { m[2] = 9; return m }, ErrVersion},
-		{"an unknown status", func(m []byte) []byte { m[3] = 7; return m }, ErrField},
-		{"too many digests", func(m []byte) []byte { m[7] = 1; return m }, ErrField},
-		{"a bitmap cut short", func(m []byte) []byte { return m[:len(m)-1] }, ErrLength},
-		{"a bitmap too long", func(m []byte) []byte { return append(m, 0) }, ErrLength},
-		{"a bitmap with a refusal", func(m []byte) []byte { m[3] = byte(Stale); return m }, ErrLength},
-		{"an entry for no copy", func(m []byte) []byte { return append(m, make([]byte, 20)...) }, ErrLength},
-		{"bits of no digest", func(m []byte) []byte { m[len(m)-1] = 2; return m }, ErrField},
+		{"an unknown status", func(m []byte) []byte { m[3] = 7; return m }, errField},
+		{"too many digests", func(m []byte) []byte { m[7] = 1; return m }, errField},
+		{"a bitmap cut short", func(m []byte) []byte { return m[:len(m)-1] }, errLength},
+		{"a bitmap too long", func(m []byte) []byte { return append(m, 0) }, errLength},
+		{"a bitmap with a refusal", func(m []byte) []byte { m[3] = byte(Stale); return m }, errLength},
+		{"an entry for no copy", func(m []byte) []byte { return append(m, make([]byte, 20)...) }, errLength},
+		{"bits of no digest", func(m []byte) []byte { m[len(m)-1] = 2; return m }, errField},
 	} {
 		r := Reply{N: 9, Copies: []byte{0xff, 1}}
 		if err := got.Decode(c.damage(r.Append(nil))); !errors.Is(err, c.want) || !errors.Is(err, ErrMessage) {

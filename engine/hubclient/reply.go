@@ -43,18 +43,18 @@ type Reply struct {
 	Seq    uint64 // sequence number of the request
 	Epoch  uint32 // epoch of the slice
 	// Fencing numbers the owners of a slice: a later owner has a higher number. Answers
-	// with a lower number than one already seen are not valid.
+	// with a lower number than an earlier answer are not valid.
 	Fencing uint64
 	// Unchecked is the number of digests that a hub above has not decided in time: the setting
 	// of the hub determines their bits of Copies. It is the number of all digests if the slice
-	// has lost its memory of earlier ones: their bits are 0.
+	// has lost its memory of earlier digests: their bits are 0.
 	Unchecked uint32
 	// Copies has a bit for each digest, least significant bit first. A bit is 1 if
 	// another site has sent the digest before. It has 1 bits only with OK.
 	Copies []byte
 	// Remaining, if the request asks for it and the slice knows it, is how long each copy stays
-	// one, from its own time: in units of the slice, and 0 if that is unknown. It has an entry
-	// for each digest; the ones of copies are sent.
+	// a copy, from its own time: in units of the slice, and 0 if that is unknown. It has an entry
+	// for each digest; only the entries of copies are sent.
 	Remaining []uint16
 }
 
@@ -84,7 +84,7 @@ func (r *Reply) Append(dst []byte) []byte {
 func (r *Reply) Decode(msg []byte) error {
 	le := binary.LittleEndian
 	if len(msg) < replyHeader {
-		return ErrLength
+		return errLength
 	}
 	if err := checkMagic(msg); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (r *Reply) Decode(msg []byte) error {
 		Fencing: le.Uint64(msg[20:]), Unchecked: le.Uint32(msg[28:]), Copies: msg[replyHeader:],
 	}
 	if r.Status > Ring || r.N > MaxDigests || r.Unchecked > r.N {
-		return ErrField
+		return errField
 	}
 	want := 0
 	if r.Status == OK {
@@ -102,10 +102,10 @@ func (r *Reply) Decode(msg []byte) error {
 	}
 	rest := r.Copies[min(want, len(r.Copies)):]
 	if r.Copies = r.Copies[:len(r.Copies)-len(rest)]; len(r.Copies) != want {
-		return ErrLength
+		return errLength
 	}
 	if tail := r.N % 8; want > 0 && tail > 0 && r.Copies[want-1]>>tail != 0 {
-		return ErrField
+		return errField
 	}
 	return r.decodeRemaining(rest)
 }
@@ -120,7 +120,7 @@ func (r *Reply) decodeRemaining(rest []byte) error {
 		copies += bits.OnesCount8(b)
 	}
 	if len(rest) != 2*copies {
-		return ErrLength
+		return errLength
 	}
 	r.Remaining = make([]uint16, r.N)
 	for i := range r.Remaining {

@@ -27,7 +27,7 @@ const DeltaUnit = 10
 const MaxTime = 1 << 53
 
 // DigestBits is the number of a digest's lower bits that go to the hub. The upper bits
-// choose the slice. To a slice, two packets whose digests agree in the lower bits are one.
+// choose the slice. To a slice, two packets whose digests agree in the lower bits are equal.
 const DigestBits = 56
 
 // digestBytes is the length of a digest in a message, and digestMask has its bits.
@@ -42,18 +42,17 @@ const (
 	replyHeader   = 32
 )
 
-// Errors of decoding. errors.Is distinguishes them.
+// Errors of decoding.
 var (
 	// ErrMessage is wrapped by all errors about messages.
 	ErrMessage = errors.New("bad message")
 	// ErrVersion is about messages of another version.
 	ErrVersion = fmt.Errorf("%w: another version", ErrMessage)
-	// ErrLength is about messages that are longer or shorter than their headers say.
-	ErrLength = fmt.Errorf("%w: wrong length", ErrMessage)
-	// ErrField is about fields of a header that are out of range.
-	ErrField = fmt.Errorf("%w: field out of range", ErrMessage)
-	// ErrChecksum is about a body that differs from the one sent.
-	ErrChecksum = fmt.Errorf("%w: wrong checksum", ErrMessage)
+	// Messages may also be longer or shorter than their headers say, have a header's field
+	// out of range, or a body that differs from what was sent.
+	errLength   = fmt.Errorf("%w: wrong length", ErrMessage)
+	errField    = fmt.Errorf("%w: field out of range", ErrMessage)
+	errChecksum = fmt.Errorf("%w: wrong checksum", ErrMessage)
 )
 
 // Op is the operation of a request.
@@ -61,7 +60,7 @@ type Op uint8
 
 // The operations. Their numbers are part of the messages.
 const (
-	TestAndSet Op = 1 + iota // remember digests, and report those that another site has sent
+	TestAndSet Op = 1 + iota // remember digests, and report which another site has sent
 	Test                     // only report
 	Set                      // only remember
 	Chain                    // test and set, passed on from slice to slice
@@ -195,7 +194,7 @@ func putSteps(body []byte, deltas []int32, width int) {
 func (r *Request) Decode(msg []byte) error {
 	le := binary.LittleEndian
 	if len(msg) < requestHeader {
-		return ErrLength
+		return errLength
 	}
 	if err := checkMagic(msg); err != nil {
 		return err
@@ -207,15 +206,15 @@ func (r *Request) Decode(msg []byte) error {
 		Digests: r.Digests[:0], Deltas: r.Deltas[:0],
 	}
 	if r.Op == 0 || r.Op > Ping || flags&^(timesMask|remainingFlag) != 0 || msg[7] != 0 || n > MaxDigests {
-		return ErrField
+		return errField
 	}
 	width := timeBytes[flags&timesMask]
 	body := msg[requestHeader:]
 	if int64(len(body)) != n*int64(digestBytes+width) {
-		return ErrLength
+		return errLength
 	}
 	if crc32.Checksum(body, castagnoli) != le.Uint32(msg[36:]) {
-		return ErrChecksum
+		return errChecksum
 	}
 	r.Digests = resize(r.Digests, int(n))
 	before := msg[requestHeader-1:] // a byte before the first digest

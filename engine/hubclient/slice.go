@@ -51,7 +51,7 @@ type run struct {
 	from    int
 }
 
-// maxDelta bounds the distance of a request's times from the first one, in DeltaUnit.
+// maxDelta bounds the distance of a request's times from its first time, in DeltaUnit.
 const maxDelta = 1 << 15
 
 // units returns a time in DeltaUnit. It does not depend on the request, so verdicts stay
@@ -91,7 +91,7 @@ func (s *slice) find(seq uint64) *request {
 	return nil
 }
 
-// remove removes a request from those under way, and reports whether it was one.
+// remove removes a request that is under way, and reports whether it was.
 func (s *slice) remove(r *request) bool {
 	i := slices.Index(s.flight, r)
 	if i < 0 {

@@ -40,7 +40,7 @@ type Token struct {
 	WindowUS  int64  `json:"window_us"`      // microseconds between a packet and its copies
 	// Identity defines equal packets, as in --identity, such as "l3". Empty is "l3".
 	Identity string `json:"identity,omitempty"`
-	// Ignore are fields that the identity leaves out in addition to the usual ones, as in
+	// Ignore are fields that the identity leaves out in addition to the usual fields, as in
 	// --ignore.
 	Ignore string `json:"ignore,omitempty"`
 	// Within restricts copies to packets of the same points, as in --within: "vlan",

@@ -15,7 +15,7 @@ import (
 // Ring if it finds itself there.
 //
 // To hear it once suffices, as a hub has the same hub above until it is started again. Of the
-// hubs of a ring, consider the one started last. When it asks, all others have the hubs above that
+// hubs of a ring, consider the hub started last. When it asks, all others have the hubs above that
 // close the ring, so its question comes back. It uses no answers, and the others are a tree below.
 const (
 	// wayEvery is the time between two questions.
@@ -65,7 +65,7 @@ func (c *Client) AskWay(through []uint64, done func(Status)) {
 	c.askWay(through, done)
 }
 
-// askWay sends a question. A lost question is followed by another.
+// askWay sends a question, and again if it is lost.
 func (c *Client) askWay(through []uint64, done func(Status)) {
 	w, now := &c.way, c.now()
 	w.at = now + wayEvery

@@ -100,7 +100,7 @@ func (c *Client) tick(now time.Duration) bool {
 }
 
 // sendDue sends digests that have waited long enough for others. If too many requests are
-// under way, it goes on collecting until one is answered.
+// under way, it goes on collecting until a request is answered.
 func (c *Client) sendDue(s *slice, now time.Duration) {
 	if s.next == nil || now-s.next.since < c.delay(s.next.count) {
 		return
@@ -170,7 +170,7 @@ func (c *Client) sendReport() {
 	r := c.report
 	r.CopiesHub, r.Unchecked, r.RTTP99US = c.stats.Copies, c.stats.Unchecked, float64(c.rtt.ValueAtQuantile(99))
 	c.rtt.Reset()
-	// A report that is lost is followed by another.
+	// If a report is lost, a new report follows.
 	_ = c.to.Send(c.subject(0, Ping).Report(), "", r.Encode())
 }
 
@@ -187,7 +187,7 @@ var (
 	ErrKey = errors.New("the hub has another key or identity, or another version: make a new token with its flowdedup-hub join-token")
 )
 
-// TreeVersion is the version of the messages between a hub and the one above that sensors do not
+// TreeVersion is the version of the messages between a hub and the hub above that sensors do not
 // send. A Ping of a hub has it as K, and PingDigests digests. Their bits in the answer, from the
 // least on, are the version of the hub above.
 const TreeVersion = 3

@@ -73,7 +73,7 @@ func newBiased(method theory.BiasedMethod, c BiasedConfig) (*Biased, error) {
 //     the element's bits, so an element never erases itself. Algorithm 1 has the opposite
 //     order.
 //   - The first s elements reset bits as well. In Algorithm 1 they do not. Then the
-//     largest memory of the tables would have no misses, but the printed ones are not
+//     largest memory of the tables would have no misses, but the printed sizes are not
 //     zero.
 //   - Once s/i is p* or less, every element reported distinct is inserted (Algorithm 1,
 //     and the text on the threshold). Each filter in which the element's bit is zero

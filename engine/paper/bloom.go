@@ -16,7 +16,7 @@ import (
 //
 // Interpretation: the text says that the paper's measurements used the best K for the
 // number of distinct elements, but the printed rates (Table 2) belong to K = 2
-// throughout. So K is a parameter here; theory.BloomOptimalK computes the best one.
+// throughout. So K is a parameter here; theory.BloomOptimalK computes the best K.
 //
 // With landmarks, as [NewLandmarkBloom] makes it, it is the filter over landmark windows
 // of MAE05, section 5.2.1 and 5.2.2. Each landmark clears all bits. The functions share
@@ -123,7 +123,7 @@ func (b *Bloom) occupied() int { return b.ones }
 // element with a new substring is new; any other is reported as a duplicate. It misses no
 // duplicate.
 //
-// Neighboring substrings share all but one bit, so an element that agrees with another in
+// Neighboring substrings share all but one bit, so an element that agrees with another element in
 // one substring agrees in the next with probability 1/2. The error rate is therefore far
 // above the rate of as many independent hash functions, and the paper prefers these; see
 // [NewLandmarkBloom] with Partitioned set.

@@ -67,7 +67,7 @@ func (l *LRU) Bits() int { return l.capacity * l.elementBits }
 // Clock is the buffering method of DR06 with the replacement that section 5.2 names beside LRU
 // (Broder, Najork, Wiener, "Efficient URL Caching for World Wide Web Crawling", WWW 2003): a
 // ring of elements with a bit each, which is set when the element is used. A new element
-// replaces the next one whose bit is clear, and clears the bits on the way. It has no false
+// replaces the next element whose bit is clear, and clears the bits on the way. It has no false
 // positives. Memory is accounted for as with [LRU], without the bits.
 //
 // Interpretation: a new element's bit is set, as it is used then.

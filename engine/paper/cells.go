@@ -148,7 +148,7 @@ type hashed struct {
 	cells
 	hash   func(pos []uint64, d digest.Digest, m uint64) // positions, or independent
 	space  uint64                                        // the range of a hash function
-	stride uint64                                        // from the start of a function's hash space to the next one's
+	stride uint64                                        // from the start of a function's hash space to the next start
 	pos    []uint64                                      // the cells of the element located last
 }
 
@@ -225,13 +225,10 @@ func scale(x, m uint64) uint64 {
 // independent is layout.Positions for digests.
 func independent(pos []uint64, d digest.Digest, m uint64) { layout.Positions(pos, d, m) }
 
-// golden is 2^64 over the golden ratio, the step of the SplitMix64 generator.
-const golden = 0x9e3779b97f4a7c15
-
 // newRandom returns the generator of a filter's random choices. Each filter has its own,
 // so its run does not depend on other filters.
 func newRandom(seed uint64) *rand.Rand { return rand.New(newSource(seed)) }
 
 func newSource(seed uint64) *rand.PCG {
-	return rand.NewPCG(seed, golden) // any constant as the second half of the state
+	return rand.NewPCG(seed, layout.Golden) // any constant as the second half of the state
 }

@@ -26,9 +26,9 @@ type CuckooConfig struct {
 // Cuckoo is the cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014) for
 // unbounded streams, as GLN19, sections 2.3 and 6.1, measures it. When an insertion has
 // moved as many fingerprints as allowed to their other rows, the filter forgets the last
-// one moved instead of failing.
+// fingerprint moved instead of failing.
 //
-// An element has two rows, each determined by the other one and the fingerprint. In
+// An element has two rows, each determined by the other row and the fingerprint. In
 // saturation the cells hold fingerprints as often as elements have them, so that the
 // false positive rate is the sum over all fingerprints of p (1 - (1-p)^(2k)), with k
 // cells in a row: 28.52 % for one cell of 3 bits.
@@ -215,7 +215,7 @@ type BDBFConfig struct {
 //
 // Interpretation: a block is ceil(W/(2^s-2)) elements, so that 2^s - 2 whole blocks cover
 // the window wherever in its block an element came. Elements reported duplicate set their
-// counters too, as the window is of elements and not of distinct ones. GLN19 gives
+// counters too, as the window is of elements and not of distinct elements. GLN19 gives
 // neither k nor s. The authors' program takes k = s = ceil(sqrt(M ln(2)/W)), the best k
 // for M/s counters, and blocks of ceil(W/(2^(s-1)-1)) elements, since it replaces
 // decrements by a comparison with a running counter. While the running counter is zero,

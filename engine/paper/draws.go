@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 )
 
-// draws are the values of a filter's generator. A copy sees the next ones before the filter
+// draws are the values of a filter's generator. A copy sees the next values before the filter
 // draws them: so it knows which cells its random choices will change.
 type draws struct {
-	values []uint64 // the next ones, as far as they were seen
-	source rand.PCG // of all later ones
+	values []uint64 // the next values, as far as they were seen
+	source rand.PCG // of all later values
 	memory []uint64 // of values
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Dynamic is the Bloom filter of dynamic size of KNPS, section 5: when the newest filter
-// is full, it adds an empty one of the same size and hash functions. An event is a
+// is full, it adds an empty filter of the same size and hash functions. An event is a
 // duplicate if one of the filters has it; the newest filter takes distinct events.
 // Filters whose timers have all reached zero are discarded. The false positive rate is
 // the rate of all filters together, 1 - (1-P_1)(1-P_2)...
@@ -22,11 +22,11 @@ import (
 // append-only filters it is a [Filter] that only grows and misses nothing.
 //
 // When MaxFilters filters are alive, the newest takes events although it is full. Then it
-// still misses nothing, but the false positive rate exceeds the requested one.
+// still misses nothing, but the false positive rate exceeds the requested rate.
 //
 // Interpretation:
 //
-//   - The filter checks whether the newest one is full when it inserts an event. By then
+//   - The newest filter is checked for being full when an event is inserted. By then
 //     a filter that grows by density may have space again and stays the newest.
 //   - A filter is full when its events or positions reach the threshold. An event may
 //     carry the density beyond it by less than k positions.

@@ -75,7 +75,7 @@ const cachedBits = 4 << 23
 
 // foreseer is a filter that knows which cells elements will probe.
 type foreseer interface {
-	// foresee appends the indexes of these cells. The ones that hash functions select come first,
+	// foresee appends the indexes of these cells. The cells that hash functions select come first,
 	// the same number for each element.
 	foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *cells)
 }

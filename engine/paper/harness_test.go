@@ -26,7 +26,7 @@ func must[T any](t testing.TB) func(v T, err error) T {
 
 // digestOf replaces a keyed hash: both halves by SplitMix64's mixer.
 func digestOf(id uint64) digest.Digest {
-	return digest.Digest{layout.Mix((2*id + 1) * golden), layout.Mix((2*id + 2) * golden)}
+	return digest.Digest{layout.Mix((2*id + 1) * layout.Golden), layout.Mix((2*id + 2) * layout.Golden)}
 }
 
 // shuffled returns the stream of the biased sampling paper's tables: distinct ids from 0

@@ -51,7 +51,7 @@ func (c QHTConfig) newQHT(duplicates, queued bool, encoding *SemiSort) (*QHT, er
 //
 // In saturation its false positive rate is k/S, and its false negative rate 1 - k/S
 // (Theorems 4.1 and 4.2). FP_m of Theorem 4.1 is exact for k = 1 only. It is too low for
-// rows of more cells, since the empty ones fill first.
+// rows of more cells, since the empty cells fill first.
 //
 // Interpretation: S is 2^s - 1 by default ([EmptyRehashed]), which gives the paper's
 // tables although they are headed S = 2^s. The number of rows need not be a power of two.
@@ -72,13 +72,13 @@ func NewQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, false, nil) }
 // reported duplicate or not, so that a row may hold a fingerprint several times. In
 // saturation its rates are 1 - (1-1/S)^k and (1-1/S)^k.
 //
-// Interpretation: the paper prints no algorithm for this one. It inserts as Algorithm 1
-// does: into the first empty cell, or else over a random one, which may already hold the
+// Interpretation: the paper prints no algorithm for this table. It inserts as Algorithm 1
+// does: into the first empty cell, or else over a random cell, which may already hold the
 // fingerprint.
 func NewQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, false, nil) }
 
 // NewQQHT returns the queued table (section 5.2, the column QHT/QQHT of Table 4): each
-// row is a queue of k fingerprints, from which a new one pushes out the oldest. With k =
+// row is a queue of k fingerprints, from which a new fingerprint pushes out the oldest. With k =
 // 1 it is [NewQHT]. In saturation it has the rates of [NewQHT] for any k.
 func NewQQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, true, nil) }
 
@@ -87,7 +87,7 @@ func NewQQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, true, nil) }
 // With k = 1 its reports equal those of [NewQHT].
 //
 // Interpretation: a row that is not full yet is a queue with empty cells at its front, as
-// Algorithm 2 always pops one and appends one.
+// Algorithm 2 always pops and appends a fingerprint.
 func NewQQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, true, nil) }
 
 // TestAndSet implements [Filter].
@@ -192,14 +192,14 @@ func (t *quotientTable) write(at uint64, row []uint64) {
 	}
 }
 
-// EmptyCells says how a filter of fingerprints distinguishes empty cells from used ones
+// EmptyCells says how a filter of fingerprints distinguishes empty cells from used cells
 // when the cells are plain words that start as zero: the three options of GLN19, section
 // 3.2. S, the number of fingerprints, follows from it and the cell's s bits.
 type EmptyCells uint8
 
 const (
 	// EmptyRehashed is the third option, the paper's choice, which gives its tables: an
-	// element whose fingerprint is 0 gets another one from the next hash function, until
+	// element whose fingerprint is 0 gets a fingerprint from the next hash function, until
 	// it is not 0. S is 2^s - 1, and all fingerprints are equally likely.
 	EmptyRehashed EmptyCells = iota
 	// EmptyReassigned is the second option: fingerprint 0 becomes 1. S is
@@ -244,7 +244,7 @@ func (f fingerprints) of(x uint64) uint64 {
 
 // rehash returns value number i of the SplitMix64 sequence that x determines. Every 64-bit
 // value occurs in it.
-func rehash(x, i uint64) uint64 { return layout.Mix(x + i*golden) }
+func rehash(x, i uint64) uint64 { return layout.Mix(x + i*layout.Golden) }
 
 // SQFConfig configures a streaming quotient filter.
 type SQFConfig struct {

@@ -97,7 +97,7 @@ func (s *SemiSort) decode(code uint64, row []uint64) {
 }
 
 // NewSemiSortedQHT returns a [QHT] of floor(M/b) semi-sorted rows, where b is
-// [SemiSort.Bits]. The same memory has more semi-sorted rows than plain ones.
+// [SemiSort.Bits]. The same memory has more semi-sorted rows than plain rows.
 //
 // With as many rows it holds the same fingerprints and reports the same, until a row is
 // full. Then each evicts the fingerprint of a uniformly random cell, but here the cells

@@ -37,7 +37,7 @@ type SlicedConfig struct {
 	Pipelined bool
 }
 
-// newSliced returns a filter of S slices, each sliced into inner ones again. arrange gets
+// newSliced returns a filter of S slices, each sliced into inner slices again. arrange gets
 // the values of K hash functions whose range is the bits of all slices together. Each
 // value gives a slice and an offset in it, which are uniform and independent. It changes
 // the slices.
@@ -106,7 +106,7 @@ func NewSplit(c SlicedConfig, k1 int) (*Sliced, error) {
 }
 
 // NewHVDiced returns an h-v diced Bloom filter (section 3.3 of the paper at [Sliced]): S
-// horizontal slices, each sliced vertically into S' inner ones. Slice number i S' + j is
+// horizontal slices, each sliced vertically into S' inner slices. Slice number i S' + j is
 // part j of horizontal slice i. Errors wrap [ErrParameter].
 func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	return c.newSliced(inner, func(pos []uint64, size uint64) {
@@ -119,12 +119,12 @@ func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 }
 
 // NewVHDiced returns a v-h diced Bloom filter (section 3.3 of the paper at [Sliced]): S
-// vertical slices, each sliced horizontally into S' inner ones. Slice number i S' + j is
+// vertical slices, each sliced horizontally into S' inner slices. Slice number i S' + j is
 // part j of vertical slice i. Errors wrap [ErrParameter].
 //
 // Interpretation: each vertical slice chooses one of its parts for an element by its own
 // hash function. One choice for all vertical slices would make the filter an h-v diced
-// one with S and S' exchanged.
+// filter with S and S' exchanged.
 func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	return c.newSliced(inner, func(pos []uint64, size uint64) { layout.DiceVertical(pos, size, inner) })
 }
@@ -249,7 +249,7 @@ func (s slicedLayer) set(d digest.Digest, _ uint64) {
 func (s slicedLayer) since(digest.Digest) uint64 { return 0 }
 
 // Cost counts a sliced filter's network operations since it was made. A request goes from
-// an element's producer to a slice or, pipelined, from a slice to the next one; a slice
+// an element's producer to a slice or, pipelined, from a slice to the next slice; a slice
 // that takes a request accesses its bits once. Failed slices get none.
 //
 //   - Test-and-set in parallel: a request to each slice that holds bits of the

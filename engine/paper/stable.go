@@ -17,7 +17,7 @@ type StableConfig struct {
 	P        int    // cells decremented for each element, from 1 to Cells
 	Seed     uint64 // of the decrements
 	// Independent draws P different cells for each element, as Algorithm 1 has it, and not
-	// adjacent ones. It takes time in the order of P^2.
+	// adjacent cells. It takes time in the order of P^2.
 	Independent bool
 	// Reach is the number of cells that decrements begin at, from the first on, at least
 	// P; 0 stands for all. With 2^31 of 2^32 the filter has the rates that Bera et al.
@@ -32,7 +32,7 @@ type StableConfig struct {
 // Interpretation:
 //
 //   - Decrements and settings happen for every element, reported duplicate or not. The
-//     indentation of Algorithm 1 has them for distinct ones only. But the proofs of
+//     indentation of Algorithm 1 has them for distinct elements only. But the proofs of
 //     section 3.3 (each iteration has all three operations) and the measured rates of the
 //     tables need them for every element.
 //   - The P cells are adjacent, from one uniformly random position on (section 5.2, "SBF
@@ -46,7 +46,7 @@ type Stable struct {
 	hashed
 	p       int
 	reach   uint64
-	decayed []uint64 // cells that this element decremented; nil for adjacent ones
+	decayed []uint64 // cells that this element decremented; nil if they are adjacent
 	random  draws
 }
 

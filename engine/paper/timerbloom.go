@@ -36,11 +36,11 @@ func (c TimerConfig) validate(least int) error {
 // time unit every timer above zero loses one.
 //
 // Without the heuristic every event that was reported distinct in the latest w units, the
-// present one included, is found again. The heuristic misses an event when others have
+// present unit included, is found again. The heuristic misses an event when others have
 // set too many of its timers since.
 //
 // It is also the vertical sliding filter: its slices are ranges of the timers. One clock
-// drives all of them, so they act as one filter. [TimerSlices] is the horizontal one.
+// drives all of them, so they act as one filter. [TimerSlices] is the horizontal filter.
 //
 // Interpretation:
 //
@@ -50,7 +50,7 @@ func (c TimerConfig) validate(least int) error {
 //   - An event of t units ago sets its timers to w - t, as printed for slices that
 //     receive it late. It never lowers a timer, which would forget another event before
 //     its time. If t is w or more, it sets none.
-//   - "At least k' equal" is about the largest group of equal ones. If several hash
+//   - "At least k' equal" is about the largest group of equal timers. If several hash
 //     functions agree on a timer, it counts as often. This package makes them from two
 //     values by double hashing, so two events share all k timers with probability m^-2.
 //     From about k' = 3 on this causes all remaining false positives.
@@ -100,7 +100,7 @@ func (b *TimerBloom) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 }
 
 // EqualTimers returns the size of the largest group of equal timers among the element's
-// k, or 0 if one is zero. It makes unit the present, unless that is past, and inserts
+// k, or 0 if a timer is zero. It makes unit the present, unless that is past, and inserts
 // nothing.
 func (b *TimerBloom) EqualTimers(d digest.Digest, unit uint64) int {
 	b.advance(unit)
@@ -113,7 +113,7 @@ func (b *TimerBloom) Bits() int { return len(b.zeroAt) * bits.Len64(b.window) }
 func (b *TimerBloom) test(d digest.Digest) (seen bool) { return b.largestGroup(d) >= max(1, b.equal) }
 
 // locate finds the timers of an element. Their functions are independent of each other: slices
-// may have some hundred timers only, where double hashing gives many elements the same ones.
+// may have some hundred timers only, where double hashing gives many elements the same timers.
 func (b *TimerBloom) locate(d digest.Digest) { layout.Positions(b.pos, d, uint64(len(b.zeroAt))) }
 
 // set sets the timers of an element of the given unit: to the window minus the units that
@@ -155,7 +155,7 @@ func (b *TimerBloom) occupied() int { return b.running }
 const maxTimers = maxBits / 64
 
 // advance makes unit the present, unless that is past. The last unit is 2^64-1 minus the
-// window; later units count as this one.
+// window; later units count as the last unit.
 func (b *TimerBloom) advance(unit uint64) {
 	unit = min(unit, math.MaxUint64-b.window)
 	if unit <= b.now {
@@ -221,7 +221,7 @@ func NewTimerSlices(c TimerConfig, slices int) (*TimerSlices, error) {
 func (s *TimerSlices) Slice(d digest.Digest) *TimerBloom { return s.slices[s.Of(d)] }
 
 // Of returns the number of the slice that the element belongs to. H_S takes the digest's
-// first word, its low half before its high one. Hash functions of the slice mix both words,
+// first word, its low half before its high half. Hash functions of the slice mix both words,
 // so that they are independent of it.
 func (s *TimerSlices) Of(d digest.Digest) int {
 	return int(scale(d[0]<<32|d[0]>>32, uint64(len(s.slices))))

@@ -28,7 +28,7 @@ type TreeConfig struct {
 	TopDown int
 	// Window is w in time units if nodes are filters of timers, or 0 for Bloom filters.
 	Window int
-	// Sliced, if it is not nil, returns the filter of a node in place of one like the others
+	// Sliced, if it is not nil, returns the filter of a node in place of a filter like the others
 	// (Lemma 1 has it for the root), by its level and its number there, or nil. Filters must be
 	// empty, and go without Window. The other nodes have the hash functions of vertical slices
 	// then.
@@ -50,7 +50,7 @@ type TreeConfig struct {
 //
 // A tree with sliced nodes, the root or others, gives the verdicts of the sliced filter by
 // itself if slices are vertical, with m bits in all and K hash functions, like the nodes
-// (Lemma 1). A horizontal one has other bits than the nodes above and below, whose false
+// (Lemma 1). A horizontal filter has other bits than the nodes above and below, whose false
 // positives add to its own.
 //
 // A node's bits are always a subset of its parent's. So, without top-down testing, dense
@@ -64,7 +64,7 @@ type TreeConfig struct {
 //     if no path of matches reaches level d.
 //   - "The process stops" then: the levels above the match are not tested. From d = 2 on,
 //     a tree therefore misses some duplicates: elements that are stored under another
-//     node than the one that matched by chance.
+//     node than the node that matched by chance.
 //   - "No bits are set" in the nodes tested top-down. But a sparse tree sets the bits in
 //     the nodes of the path up to the match, as it does for all distinct elements: by
 //     Definition 5 each is in at least one leaf. Otherwise all further copies of such an
@@ -246,7 +246,7 @@ func (t *Tree) Bits() int {
 
 // confirmed applies the top-down testing heuristic to a match on the path of the leaf. It
 // reports whether the match is at level d or below it, or leads to a match at level d. It
-// tests all children of a match except the one on the path.
+// tests all children of a match except the child on the path.
 func (t *Tree) confirmed(level, leaf int, d digest.Digest) bool {
 	if level >= t.config.TopDown {
 		return true
@@ -265,8 +265,8 @@ func (t *Tree) confirmed(level, leaf int, d digest.Digest) bool {
 // none stands for no child.
 const none = -1
 
-// matchingChildren tests the children of a node except one, and returns the numbers of
-// the matching ones.
+// matchingChildren tests the children of a node except one child, and returns the numbers
+// of the matching children.
 func (t *Tree) matchingChildren(level, number, except int, d digest.Digest) (matches []int) {
 	first := number * t.config.FanOut[level]
 	for child := first; child < first+t.config.FanOut[level]; child++ {

@@ -35,7 +35,7 @@ type JumpingConfig struct {
 //     landmark windows, and it would always be fully populated, which section 7 denies.
 //     So between n and Q n elements are queried, and the experiments size the
 //     filter for the largest number.
-//   - A query looks at the sum of the main filter and the one being filled, as for two
+//   - A query looks at the sum of the main filter and the filter being filled, as for two
 //     filters combined (section 5.2.4): a counter is zero if it is zero in both. Querying
 //     the two filters one after the other would report less.
 //   - Every element is inserted, whether it is reported as a duplicate or not (section
@@ -91,7 +91,7 @@ func (j *JumpingBloom) TestAndSet(d digest.Digest) (seen bool) {
 }
 
 // jump adds the complete sub-window to the main filter, subtracts the oldest, and starts
-// a new one in its place. With one sub-window the two are the same.
+// a new sub-window in its place. With one sub-window the two are the same.
 func (j *JumpingBloom) jump() {
 	oldest := (j.current + 1) % j.windows
 	for i := range j.count {
@@ -146,7 +146,7 @@ type SlidingBloom struct {
 	window      int
 	elementBits int
 	// queue grows to window digests as elements come; then oldest is the place of the
-	// next one to leave.
+	// next digest to leave.
 	queue  []digest.Digest
 	oldest int
 }

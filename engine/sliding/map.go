@@ -95,7 +95,7 @@ func (a *Addresses) Sum(d []digest.Digest, addrs []uint32) {
 		n := min(rowtable.Step, len(addrs)-at)
 		a.bijection.Permute(a.words[:n], addrs[at:at+n])
 		for i, word := range a.words[:n] {
-			// The first 32 bits choose the line and identify the address, the last ones
+			// The first 32 bits choose the line and identify the address, the last bits
 			// choose samples.
 			d[at+i] = digest.Digest{uint64(word)<<32 | uint64(word)}
 		}

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sliding counts the distinct elements of the last hour, or another span W, at
-// every instant. Rows is the counter to use, Map its reference, and Addresses makes
+// every instant:
+//
+//	counter, err := sliding.New(sliding.Config{Window: time.Hour})
+//	counter.TestAndSet(nil, digests, times)
+//	n := counter.Count(now).Distinct
+//
+// Rows is the counter to use, Map its reference, and Addresses makes
 // digests of IPv4 addresses for both. For counts since a start see package distinct; for
-// several keys at once see package windows. Errors wrap engine.ErrWindow or
-// engine.ErrMemory; errors of snapshots wrap snapshot.ErrInvalid.
+// several keys at once see package windows. Errors about configurations
+// wrap engine.ErrConfig, errors about snapshots snapshot.ErrInvalid.
+//
+//	question                                  file
+//	elements and the rows they go to          rows.go, rows_lookup.go
+//	steps, wrong clocks, sweeps               rows_clock.go
+//	counts, exact or of a sample              rows_count.go
+//	rows that grow, or thin to a sample       rows_grow.go
+//	snapshots                                 rows_saved.go
+//	the reference; digests of IPv4 addresses  map.go
 package sliding
 
 import (
@@ -15,7 +29,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -64,10 +77,10 @@ const (
 //     a bit of its digest, then every fourth, and so on. Count returns an estimate with
 //     bounds. At 64 MiB that begins at 5.2 million elements, and the error is a tenth of
 //     a percent. When the rows empty, the sample becomes all elements again.
-//   - Elements may be late by up to W: an element's last sighting is the one with the
-//     latest time, not the one that arrived last. Rows does not count elements that are
+//   - Elements may be late by up to W: an element's last sighting is the sighting of
+//     the latest time, not the last to arrive. Rows does not count elements that are
 //     later than that, without a time, or with a time before 1824 or after 2115.
-//   - A time more than W away from the latest one is not believed at once, as one wrong
+//   - A time more than W away from the latest time is not believed at once, as one wrong
 //     clock must not empty the window. A calendar.Clock quarantines such elements, and a
 //     quorum of them sets it, forward or back. Until then Count counts the quarantined
 //     elements that lie in its window.
@@ -103,7 +116,7 @@ type rowsState struct {
 }
 
 // recentSlots is the number of the current step's elements that Rows knows by their
-// digests, in a part of the first-level cache. They are the most frequent ones, and need
+// digests, in a part of the first-level cache. They are the most frequent, and need
 // no further work until the next step.
 const recentSlots = 1 << 10
 
@@ -160,7 +173,7 @@ func newRows(window, step int64) (*Rows, error) {
 		quarantine: make([]datedElement, 0, calendar.Quorum),
 		clock:      calendar.Clock{Ahead: time.Duration(window), Behind: time.Duration(window)},
 	}
-	shape := rowtable.Shape{Name: "sliding rows", Width: 64, Cells: func(int) int { return 8 }, Dated: true, Factor: rowtable.GoldenFactor}
+	shape := rowtable.Shape{Name: "sliding rows", Width: 64, Cells: func(int) int { return 8 }, Dated: true, Factor: layout.Golden}
 	if err := s.rows.Open(shape, layout.SlidingLines); err != nil {
 		return nil, err
 	}
@@ -195,7 +208,7 @@ func chooseStep(window, step time.Duration) (time.Duration, error) {
 // elements. Elements that are not in the sample, or in quarantine, count as not seen. It
 // panics if seen or times is too short. It allocates only when the rows grow or overflow.
 func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
-	mem.CheckOpen("sliding: Rows.TestAndSet", s.rows.Table.Arena)
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.TestAndSet")
 	if len(times) < len(d) {
 		panic("sliding: Rows.TestAndSet: times shorter than digests")
 	}
@@ -217,7 +230,7 @@ func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 // times. It only sets the bits of elements that were already seen in that step, for which
 // nothing changes. Elements with a later sighting count as not seen.
 func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
-	mem.CheckOpen("sliding: Rows.TestAndSetStep", s.rows.Table.Arena)
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.TestAndSetStep")
 	m := marks{seen, seenInStep}
 	m.clear(len(d))
 	for i := 0; i < len(d); {
@@ -246,7 +259,7 @@ func (s *Rows) enqueueable(elements int) int {
 	return min(elements, rowtable.Step-s.pending.position-s.pending.count)
 }
 
-// leading counts the elements up to the first of another step, as far as enqueueAll may
+// leading counts the elements up to the first element of another step, as far as enqueueAll may
 // take them, and moves the clock.
 func (s *Rows) leading(times []int64) (n int) {
 	times = times[:s.enqueueable(len(times))]
@@ -261,7 +274,7 @@ func (s *Rows) leading(times []int64) (n int) {
 	return n
 }
 
-// enqueueAll appends elements of the current step to the pending ones, except recent
+// enqueueAll appends elements of the current step to the pending elements, except recent
 // elements. It does not branch on which elements are recent: in the traffic of most
 // networks that is as good as random.
 func (s *Rows) enqueueAll(m marks, d []digest.Digest, place int) {
@@ -304,7 +317,7 @@ func (s *Rows) forgetRecent() {
 	}
 }
 
-// enqueue appends an element to the pending ones, if it is in the sample.
+// enqueue appends an element to the pending elements, if it is in the sample.
 func (s *Rows) enqueue(m marks, d *digest.Digest, step int64, place int) {
 	level := uint(s.levels[step&int64(len(s.levels)-1)])
 	if s.rows.Thinning && d[0] < s.rows.Mark() {

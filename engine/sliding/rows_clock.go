@@ -5,7 +5,6 @@ package sliding
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 )
 
 // observe takes an element whose time may move the clock.
@@ -30,7 +29,7 @@ func (s *Rows) observe(m marks, d *digest.Digest, t int64, place int) {
 	}
 }
 
-// advanceTo makes the step of t the current one if it is later, and returns it. The clock
+// advanceTo makes the step of t current if it is later, and returns it. The clock
 // has believed t.
 func (s *Rows) advanceTo(m marks, t int64) (step int64) {
 	step = calendar.Index(t, s.step)
@@ -44,7 +43,7 @@ func (s *Rows) advanceTo(m marks, t int64) (step int64) {
 	return step
 }
 
-// start makes step the first one.
+// start makes step the first step.
 func (s *Rows) start(step int64) {
 	s.started, s.current, s.currentStart = true, step, step*s.step
 	s.levelStep = step
@@ -68,13 +67,13 @@ func (s *Rows) adoptClock() {
 	s.flush(marks{})
 }
 
-// restartAt forgets all elements, and makes the step of t the first one.
+// restartAt forgets all elements, and makes the step of t the first step.
 func (s *Rows) restartAt(t int64) {
 	s.empty()
 	s.start(calendar.Index(t, s.step))
 }
 
-// advance makes a later step the current one, at most a window ahead.
+// advance makes a later step current, at most a window ahead.
 func (s *Rows) advance(step int64) {
 	by := step - s.current
 	mask := int64(len(s.counts) - 1)
@@ -96,7 +95,7 @@ func (s *Rows) advance(step int64) {
 // the window make room for others, and those in quarantine are forgotten. It does nothing
 // if now is not later than all elements.
 func (s *Rows) Advance(now int64) {
-	mem.CheckOpen("sliding: Rows.Advance", s.rows.Table.Arena)
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.Advance")
 	now = min(now, calendar.Farthest)
 	if !s.started || calendar.Index(now, s.step) <= s.current {
 		return

@@ -9,7 +9,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -35,7 +34,7 @@ func (s *Rows) Count(now int64) engine.Counts { return s.countSpan(now, time.Dur
 // normal approximation of samples of one in 2^level. False positives, n/2^58 of n
 // elements, are added as in distinct.DigestRows.
 func (s *Rows) countSpan(now int64, span time.Duration) engine.Counts {
-	mem.CheckOpen("sliding: Rows.Count", s.rows.Table.Arena)
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.Count")
 	c := engine.Counts{MemoryBytes: s.rows.Bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-calendar.Farthest, min(now, calendar.Farthest))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span

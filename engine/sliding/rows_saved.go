@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -39,8 +38,8 @@ func (s *savedRows) fields() snapshot.Fields {
 // the snapshot. label names the elements, such as "flow", in at most snapshot.MaxLabel
 // bytes. A counter can only be restored with the same label. Errors come from w, or wrap
 // snapshot.ErrInvalid for a bad label. It panics after Close.
-func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("sliding: Rows.Snapshot", s.rows.Table.Arena)
+func (s *Rows) Snapshot(w io.Writer, secret engine.Secret, label string) error {
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.Snapshot")
 	rows, overflow := s.rows.State()
 	saved := savedRows{
 		rows: rows, rowsState: s.rowsState, latest: s.clock.Latest(), votes: s.clock.Votes(),

@@ -3,7 +3,6 @@
 package sliding
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -79,17 +78,14 @@ func TestConfigs(t *testing.T) {
 	if lines := len(s.rows.Table.Arena.Lines()); lines < 4*layout.SlidingLines {
 		t.Errorf("%d lines, should have grown", lines)
 	}
+	var refused []check.Refused[Config]
 	for _, cfg := range []Config{
 		{}, {Window: -1}, {Window: 400 * 24 * time.Hour}, {Window: time.Second, Step: 2 * time.Second},
 		{Window: 4096*time.Second + 1, Step: time.Second}, {Window: time.Second, Step: -1},
 	} {
-		if _, err := New(cfg); !errors.Is(err, engine.ErrWindow) {
-			t.Errorf("%+v: %v", cfg, err)
-		}
+		refused = append(refused, check.Refused[Config]{Config: cfg, Is: engine.ErrWindow})
 	}
-	if _, err := New(Config{Window: 1, Memory: -1}); !errors.Is(err, engine.ErrMemory) {
-		t.Error(err)
-	}
+	check.Refuses(t, New, append(refused, check.Refused[Config]{Config: Config{Window: 1, Memory: -1}, Is: engine.ErrMemory}))
 }
 
 // Sweeping keeps elements that come and go from taking more than a window of them does.
@@ -310,19 +306,8 @@ func TestSeen(t *testing.T) {
 
 func TestPanics(t *testing.T) {
 	s := mustSliding(t, Config{Window: time.Second})
-	for name, call := range map[string]func(){
-		"seen":  func() { s.TestAndSet(make([]uint64, 1), make([]digest.Digest, 65), make([]int64, 65)) },
-		"times": func() { s.TestAndSet(nil, make([]digest.Digest, 2), make([]int64, 1)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			call()
-		})
-	}
+	check.Panics(t, "seen", func() { s.TestAndSet(make([]uint64, 1), make([]digest.Digest, 65), make([]int64, 65)) })
+	check.Panics(t, "times", func() { s.TestAndSet(nil, make([]digest.Digest, 2), make([]int64, 1)) })
 }
 
 // sameStep counts the times of one step at the beginning of a stream, up to most.

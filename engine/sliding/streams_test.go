@@ -8,17 +8,10 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
-func mustSliding(t testing.TB, cfg Config) *Rows {
-	t.Helper()
-	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
-}
+func mustSliding(t testing.TB, cfg Config) *Rows { return check.New(t, New, cfg) }
 
 // steady returns times that are a gap apart.
 func steady(n int, gap time.Duration) []int64 {

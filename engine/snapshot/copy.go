@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -24,7 +24,7 @@ import (
 //
 // Without Start, WriteTo writes the filters' contents, and no goroutine may use the
 // filters meanwhile. The zero value is empty. The memory of a copy, as much as the lines
-// of the filters, serves the next one until Close.
+// of the filters, serves the next copy until Close.
 //
 // A filter is in a Copy once at most. Overflow of rows is copied at once.
 type Copy struct {
@@ -126,7 +126,7 @@ func (c *Copy) Copy(during time.Duration) (done bool) {
 
 // WriteTo implements io.WriterTo.
 func (c *Copy) WriteTo(w io.Writer) (int64, error) {
-	out := &Writer{to: w, seal: newSeal(secret.Secret{}), buf: make([]byte, 0, 8*partWords)}
+	out := &Writer{to: w, seal: newSeal(engine.Secret{}), buf: make([]byte, 0, 8*partWords)}
 	for _, step := range c.steps {
 		step(out)
 	}
@@ -163,7 +163,7 @@ type LineCopy struct {
 	first int           // number of the first line
 	from  []layout.Line // the filter's lines while they are copied
 	kept  []uint64      // a bit for each line that is copied
-	next  int           // first word of kept that is not all ones, or has not been checked
+	next  int           // first word of kept that is not all ones or not checked
 }
 
 // words returns the size of kept.

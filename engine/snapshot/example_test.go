@@ -8,7 +8,7 @@ import (
 	"log"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
@@ -23,7 +23,7 @@ func Example() {
 	element, seen := []digest.Digest{{0x1a79a4d60de6718e, 0x8e5b326e338ae533}}, make([]uint64, 1)
 	filter.TestAndSet(seen, element)
 
-	key := secret.Secret{1, 2, 3} // the secret of the digests
+	key := engine.Secret{1, 2, 3} // the secret of the digests
 	var file bytes.Buffer
 	if err := filter.Snapshot(&file, key, "flow, aes"); err != nil {
 		log.Fatal(err)
@@ -47,7 +47,7 @@ func ExampleCopy() {
 	defer filter.Close()
 	var c snapshot.Copy
 	defer c.Close()
-	if err := filter.Snapshot(&c, secret.Secret{1, 2, 3}, "flow, aes"); err != nil {
+	if err := filter.Snapshot(&c, engine.Secret{1, 2, 3}, "flow, aes"); err != nil {
 		log.Fatal(err)
 	}
 	if err := c.Reserve(c.Lines(), func() bool { return false }); err != nil {
@@ -62,7 +62,7 @@ func ExampleCopy() {
 	if _, err := c.WriteTo(&file); err != nil { // in another goroutine, if need be
 		log.Fatal(err)
 	}
-	restored, err := stream.Restore(&file, snapshot.RestoreConfig{Secret: secret.Secret{1, 2, 3}, Label: "flow, aes"})
+	restored, err := stream.Restore(&file, snapshot.RestoreConfig{Secret: engine.Secret{1, 2, 3}, Label: "flow, aes"})
 	if err != nil {
 		log.Fatal(err)
 	}

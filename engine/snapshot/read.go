@@ -15,14 +15,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
 // RestoreConfig configures the functions that read snapshots.
 type RestoreConfig struct {
 	// Secret is the secret of the digests, in the snapshot and later.
-	Secret secret.Secret
+	Secret engine.Secret
 	// Label must equal the snapshot's label.
 	Label string
 	// Memory bounds the size of the filter's lines, in bytes; 0 stands for 256 MiB.

@@ -3,7 +3,15 @@
 // Package snapshot writes and reads the contents of filters. A snapshot has a list of the
 // filter's numbers (Fields) and its lines, and is sealed under the secret that the
 // digests were made with. Filters have a method Snapshot that takes an io.Writer, and a
-// function that restores them.
+// function that restores them:
+//
+//	err := filter.Snapshot(file, secret, "flow, aes")
+//	again, err := window.RestoreTimed(file, snapshot.RestoreConfig{Secret: secret, Label: "flow, aes"})
+//
+//	question                             file
+//	the format; what a filter writes     snapshot.go
+//	what it reads, and refuses           read.go
+//	a copy of a filter that goes on      copy.go
 package snapshot
 
 import (
@@ -18,7 +26,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 	"github.com/minio/highwayhash"
 )
@@ -101,7 +109,7 @@ func (k Kind) String() string {
 }
 
 // newSeal returns the hash that snapshots under a secret are sealed with.
-func newSeal(s secret.Secret) hash.Hash {
+func newSeal(s engine.Secret) hash.Hash {
 	key := s.SnapshotKey()
 	h, err := highwayhash.New128(key[:])
 	if err != nil {
@@ -111,7 +119,7 @@ func newSeal(s secret.Secret) hash.Hash {
 }
 
 // keyCheck returns the key check value.
-func keyCheck(s secret.Secret) []byte {
+func keyCheck(s engine.Secret) []byte {
 	h := newSeal(s)
 	h.Write([]byte(magic))
 	return h.Sum(nil)
@@ -129,7 +137,7 @@ type Writer struct {
 }
 
 // NewWriter writes everything before the lines. Errors come from End.
-func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, fields Fields) *Writer {
+func NewWriter(w io.Writer, kind Kind, secret engine.Secret, label string, fields Fields) *Writer {
 	s := &Writer{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*partWords), err: checkLabel(label)}
 	if s.copy, _ = w.(*Copy); s.copy != nil {
 		s.copy.add(func(out *Writer) { out.seal = newSeal(secret) })
@@ -207,7 +215,7 @@ func (s *Writer) writeLines(lines []layout.Line) {
 	}
 }
 
-// usedLines are the nonzero ones of a part of the lines.
+// usedLines are the nonzero lines of a part.
 type usedLines struct {
 	bits  [partLines / 64]uint64
 	at    [partLines]uint16
@@ -238,7 +246,7 @@ type Fields []any
 // It wraps ErrInvalid.
 var ErrInconsistent = fmt.Errorf("%w: parameters that do not belong together", ErrInvalid)
 
-// numbers returns the numbers one by one.
+// numbers returns the numbers in order.
 func (f Fields) numbers() (all []reflect.Value) {
 	for _, field := range f {
 		v := reflect.Indirect(reflect.ValueOf(field))

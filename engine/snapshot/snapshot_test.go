@@ -12,11 +12,10 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-var testSecret = secret.Secret{4, 5, 6}
+var testSecret = engine.Secret{4, 5, 6}
 
 // numbers is one field of each kind.
 type numbers struct {

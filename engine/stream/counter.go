@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -71,7 +70,7 @@ func (c *Counter) least(s Stats) uint64 {
 	return (s.Occupied + uint64(p.k) - 1) / uint64(p.k)
 }
 
-// missedBeside returns how many distinct elements are taken for seen if noticed ones are
+// missedBeside returns how many distinct elements are taken for seen if the noticed elements are
 // not, at the given false positive rate. It is at most seen.
 func missedBeside(noticed uint64, rate float64, seen uint64) float64 {
 	if rate >= 1 {
@@ -123,7 +122,7 @@ func (f *Packets) Populate(ctx context.Context) error { return mem.Populate(ctx,
 func (f *Packets) Close() error { return f.filter.Close() }
 
 // Snapshot is as Filter.Snapshot.
-func (f *Packets) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+func (f *Packets) Snapshot(w io.Writer, secret engine.Secret, label string) error {
 	return f.filter.Snapshot(w, secret, label)
 }
 

@@ -7,7 +7,7 @@ import (
 	"log"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
@@ -28,11 +28,11 @@ func Example() {
 
 // Byte strings of a program's own, such as the names in requests to a DNS server.
 func ExampleFilter_TestAndSet() {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
-	sum := digest.NewAES(key.AESKey(secret.Own)) // this use, and those after it, are free
+	sum := digest.NewAES(key.AESKey(engine.UseOwn)) // this use, and those after it, are free
 	filter, err := stream.New(stream.Config{Method: "lru", Memory: 1 << 20})
 	if err != nil {
 		log.Fatal(err)

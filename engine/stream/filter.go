@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package stream finds the elements of an endless stream that came before, in constant
-// memory. A Filter has rows of fingerprints, a stable Bloom filter or another method of
+// memory:
+//
+//	filter, err := stream.New(stream.Config{Method: "lru", Memory: 1 << 20})
+//	filter.TestAndSet(seen, digests) // bit i of seen: element i came before
+//
+// A Filter has rows of fingerprints, a stable Bloom filter or another method of
 // the literature, in lines of 64 bytes. Packets is a Filter as an engine.PacketFilter,
-// Counter one as an engine.Counter. For windows see package window. Errors wrap
-// ErrParameter, engine.ErrFPR or engine.ErrMemory.
+// Counter a Filter as an engine.Counter. For windows see package window. Errors about
+// configurations wrap engine.ErrConfig.
+//
+//	question                            file
+//	methods, parameters and their ends  params.go, rates.go
+//	a call, its kernel, statistics      filter.go, kernels.go
+//	a filter as a counter, of packets   counter.go
+//	copies verified by a second table   verified.go
+//	snapshots                           saved.go
 package stream
 
 import (
@@ -49,17 +61,16 @@ type Config struct {
 	Threshold float64
 }
 
-// ErrParameter is wrapped by errors about parameters of a Filter, unless they wrap
-// engine.ErrFPR or engine.ErrMemory.
-var ErrParameter = engine.Impossible("parameter of a stream filter out of range")
+// errParameter begins errors about parameters other than FPR and Memory.
+var errParameter = engine.Impossible("parameter of a stream filter out of range")
 
 // Filter is the filter of unbounded streams. It remembers recent elements in a fixed
 // amount of memory, and forgets others for them. All that an element touches is in one
 // line of 64 bytes.
 //
-//	lru     rows of fingerprints, the one that was not seen for longest leaves
-//	qht     rows as quotient hash tables have them: a random one leaves
-//	qqhtd   the queued ones: every element comes in, copies too, the oldest leaves
+//	lru     rows of fingerprints: the element that was not seen for longest leaves
+//	qht     rows as quotient hash tables have them: a random element leaves
+//	qqhtd   queues: every element comes in, copies too, and the oldest leaves
 //	sbf     stable Bloom filter: new elements decrement cells of their line
 //	rsbf    reservoir sampling based Bloom filter
 //	bsbf    biased sampling based Bloom filter
@@ -81,8 +92,7 @@ type Filter struct {
 	copying  *snapshot.LineCopy // of the arena
 }
 
-// New makes an empty filter. Errors wrap ErrParameter, engine.ErrFPR or engine.ErrMemory,
-// or come from layout.NewArena.
+// New makes an empty filter. Errors wrap engine.ErrConfig, or come from layout.NewArena.
 func New(c Config) (*Filter, error) {
 	c.Memory = cmp.Or(c.Memory, mem.MaxDefault)
 	p, err := chooseParameters(c)
@@ -108,7 +118,7 @@ func newFilter(p parameters) (*Filter, error) {
 // shorter than that, or after Close. It does not allocate.
 func (s *Filter) TestAndSet(seen []uint64, d []digest.Digest) {
 	bitset.Clear(seen, len(d))
-	mem.CheckOpen("stream: Filter.TestAndSet", s.arena)
+	s.arena.CheckOpen("stream: Filter.TestAndSet")
 	s.copying.Keep(d)
 	s.kernel.testAndSet(s.arena.Lines(), seen, d, s.elements+1)
 	for _, word := range seen[:(len(d)+63)/64] {
@@ -130,10 +140,10 @@ type Stats struct {
 	// Elements is the number of elements, and Seen the number of them that were taken for
 	// seen.
 	Elements, Seen uint64
-	// Evicted counts fingerprints that made room for another one in their row. It is 0
+	// Evicted counts fingerprints that made room for another fingerprint in their row. It is 0
 	// with filters of bits and cells.
 	Evicted uint64
-	// Cells is the number of the lines' cells, and Occupied the number of nonempty ones.
+	// Cells is the number of the lines' cells, and Occupied the number of nonempty cells.
 	Cells, Occupied uint64
 	// Fill is Occupied over Cells.
 	Fill float64

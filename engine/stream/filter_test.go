@@ -7,8 +7,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"math/bits"
-	"math/rand/v2"
-	"slices"
 	"testing"
 	"unsafe"
 
@@ -44,20 +42,6 @@ func forStreams(t *testing.T, lines int, test func(t *testing.T, c Config)) {
 	}
 }
 
-func mustStream(t testing.TB, c Config) *Filter {
-	t.Helper()
-	s, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
 // streamVerdicts takes digests through the filter in batches of the sizes that size
 // returns, each with words of verdicts that are set before, and returns them as bits.
 func streamVerdicts(s *Filter, digests []digest.Digest, size func() int) []uint64 {
@@ -76,43 +60,6 @@ func streamVerdicts(s *Filter, digests []digest.Digest, size func() int) []uint6
 }
 
 func constant(n int) func() int { return func() int { return n } }
-
-// randomSizes returns sizes of batches, some of them long, and some 0.
-func randomSizes(seed uint64) func() int {
-	rng := rand.New(rand.NewPCG(seed, 4))
-	return func() int {
-		if rng.IntN(8) == 0 {
-			return 1<<16 + rng.IntN(1<<14)
-		}
-		return rng.IntN(1 << (1 + rng.IntN(15)))
-	}
-}
-
-// The sizes of batches change neither verdicts nor memory nor statistics.
-func TestStreamBatches(t *testing.T) {
-	n := 1 << 17
-	if testing.Short() {
-		n = 70_000
-	}
-	digests := check.Repeating(1, n)
-	forStreams(t, 300, func(t *testing.T, c Config) {
-		one := mustStream(t, c)
-		want := streamVerdicts(one, digests, constant(1000))
-		stats := one.Stats()
-		if stats.Seen == 0 || stats.Seen == stats.Elements || stats.Elements != uint64(len(digests)) {
-			t.Errorf("the stream tests nothing: %+v", stats)
-		}
-		for seed := range uint64(2) {
-			s := mustStream(t, c)
-			if !slices.Equal(streamVerdicts(s, digests, randomSizes(seed)), want) {
-				t.Error("other verdicts")
-			}
-			if !slices.Equal(s.arena.Lines(), one.arena.Lines()) || s.Stats() != stats {
-				t.Errorf("other memory, or %+v, want %+v", s.Stats(), stats)
-			}
-		}
-	})
-}
 
 // Verdicts and memory are pinned: they are the same on every CPU.
 func TestGolden(t *testing.T) {
@@ -226,46 +173,4 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%+v: %d bytes, want %d", c.config, got, c.want)
 		}
 	}
-}
-
-func TestDoesNotAllocate(t *testing.T) {
-	digests := check.Repeating(5, 5000)
-	seen := make([]uint64, len(digests)/64+1)
-	forStreams(t, 100, func(t *testing.T, c Config) {
-		s := mustStream(t, c)
-		if got := testing.AllocsPerRun(5, func() { s.TestAndSet(seen, digests) }); got != 0 {
-			t.Errorf("%v allocations", got)
-		}
-	})
-}
-
-func TestClosed(t *testing.T) {
-	s := mustStream(t, Config{Memory: 1 << 16})
-	digests := check.Repeating(7, 10_000)
-	streamVerdicts(s, digests, constant(3000))
-	want := s.Stats()
-	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := s.Stats(); got != want {
-		t.Errorf("after Close %+v, want %+v", got, want)
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic after Close")
-		}
-	}()
-	s.TestAndSet(make([]uint64, 1), digests[:1])
-}
-
-func TestShortVerdicts(t *testing.T) {
-	s := mustStream(t, Config{Memory: 64})
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	s.TestAndSet(make([]uint64, 1), make([]digest.Digest, 65))
 }

@@ -12,7 +12,7 @@ import (
 
 // methodKernel is a method's kernel.
 type methodKernel interface {
-	// testAndSet handles elements. The first one has the number position in the stream.
+	// testAndSet handles elements. The first has the number position in the stream.
 	// It sets the words of seen that cover them.
 	testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64)
 	// bytes returns the size of the kernel's memory.
@@ -26,7 +26,7 @@ type methodKernel interface {
 // kernelCounts are the counts of all kernels.
 type kernelCounts struct {
 	occupied uint64 // nonempty cells
-	evicted  uint64 // fingerprints that made room for another one
+	evicted  uint64 // fingerprints that made room for others
 }
 
 // rowKernel is the kernel of fingerprint rows.

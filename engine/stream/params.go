@@ -43,7 +43,7 @@ var methodTable = []struct {
 	{name: "qqht", rows: true, eviction: line.EvictQueueOnce},
 }
 
-// Methods returns the methods that New knows, the recommended one first.
+// Methods returns the methods that New knows, the recommended method first.
 func Methods() []string {
 	names := make([]string, len(methodTable))
 	for i := range methodTable {
@@ -123,7 +123,7 @@ func chooseParameters(c Config) (parameters, error) {
 	p := parameters{k: 1, max: 1}
 	p.method = methodIndex(c.Method)
 	if p.method < 0 {
-		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrParameter, c.Method, strings.Join(Methods(), ", "))
+		return p, fmt.Errorf("%w: method %q, must be one of %s", errParameter, c.Method, strings.Join(Methods(), ", "))
 	}
 	c.Method = methodTable[p.method].name
 	lines, err := mem.CellLines(c.Memory)
@@ -183,7 +183,7 @@ func (p *parameters) refuseForeign(c Config) error {
 		{"Threshold", c.Threshold != 0, c.Method == "rsbf"},
 	} {
 		if v.set && !v.ok {
-			return fmt.Errorf("%w: method %s has no %s", ErrParameter, c.Method, v.name)
+			return fmt.Errorf("%w: method %s has no %s", errParameter, c.Method, v.name)
 		}
 	}
 	return nil
@@ -208,7 +208,7 @@ func (p *parameters) chooseShape(c Config) error {
 		}
 	}
 	if c.Shape != "" {
-		return fmt.Errorf("%w: shape %q, must be 8x8, 4x16, 32x16, 16x32 or 8x64", ErrParameter, c.Shape)
+		return fmt.Errorf("%w: shape %q, must be 8x8, 4x16, 32x16, 16x32 or 8x64", errParameter, c.Shape)
 	}
 	return fmt.Errorf("%w: %.3g, must be at least %.3g with rows", engine.ErrFPR, limit, p.bound())
 }
@@ -220,7 +220,7 @@ func (p *parameters) chooseThreshold(c Config) error {
 	}
 	units := math.Round(cmp.Or(c.Threshold, defaultThreshold) * replaceUnit)
 	if !(units >= 1 && units <= replaceUnit) {
-		return fmt.Errorf("%w: p* is %v, must be from %v to 1 with rsbf", ErrParameter, c.Threshold, 1.0/replaceUnit)
+		return fmt.Errorf("%w: p* is %v, must be from %v to 1 with rsbf", errParameter, c.Threshold, 1.0/replaceUnit)
 	}
 	p.p = int(units)
 	return nil
@@ -239,7 +239,7 @@ func (p *parameters) replaceFrom() uint64 {
 // chooseParts takes the smallest K that keeps the rate.
 func (p *parameters) chooseParts(c Config) error {
 	if c.K < 0 || c.K > layout.MaxStableParts {
-		return fmt.Errorf("%w: K is %d, must be from 1 to %d with %s", ErrParameter, c.K, layout.MaxStableParts, c.Method)
+		return fmt.Errorf("%w: K is %d, must be from 1 to %d with %s", errParameter, c.K, layout.MaxStableParts, c.Method)
 	}
 	if c.FPR == 0 {
 		p.k = c.K

@@ -3,12 +3,11 @@
 package stream
 
 import (
-	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -41,45 +40,32 @@ func TestParams(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
-	for _, c := range []struct {
-		config Config
-		is     error
-		says   string
-	}{
-		{Config{Method: "lifo"}, ErrParameter, `"lifo", must be one of lru, qht`},
-		{Config{Memory: 63}, engine.ErrMemory, "63 bytes, must be from 64"},
-		{Config{Memory: -1}, engine.ErrMemory, "-1 bytes"},
-		{Config{FPR: math.NaN()}, engine.ErrFPR, "between 0 and 1"},
-		{Config{FPR: -0.1}, engine.ErrFPR, "between 0 and 1"},
-		{Config{FPR: 1}, engine.ErrFPR, "between 0 and 1"},
-		{Config{FPR: 1e-19}, engine.ErrFPR, "at least 4.34e-19"},
-		{Config{FPR: 1e-3, Shape: "8x8"}, engine.ErrFPR, "8x8 keep 0.0314"},
-		{Config{Shape: "8x9"}, ErrParameter, `shape "8x9"`},
-		{Config{K: 2}, ErrParameter, "lru has no K"},
-		{Config{Method: "bsbf", P: 2}, ErrParameter, "bsbf has no P"},
-		{Config{Method: "bsbf", Max: 1}, ErrParameter, "bsbf has no Max"},
-		{Config{Method: "sbf", Shape: "8x8"}, ErrParameter, "sbf has no Shape"},
-		{Config{Method: "sbf", Max: 2}, ErrParameter, "Max is 2"},
-		{Config{Method: "sbf", K: 5}, ErrParameter, "K is 5, must be from 1 to 4"},
-		{Config{Method: "sbf", Max: 3, K: 9}, ErrParameter, "K is 9, must be from 1 to 8"},
-		{Config{Method: "sbf", P: 65}, ErrParameter, "P is 65, must be from 1 to 64"},
-		{Config{Method: "sbf", Max: 7, P: 129}, ErrParameter, "P is 129, must be from 1 to 128"},
-		{Config{Method: "sbf", FPR: 1e-9}, engine.ErrFPR, "at least 1.42e-05"},
-		{Config{Method: "sbf", K: 2, P: 4, FPR: 0.1}, engine.ErrFPR, "at least 0.13"},
-		{Config{Method: "rsbf", K: 5}, ErrParameter, "K is 5, must be from 1 to 4"},
-		{Config{Method: "rsbf", Threshold: 1.1}, ErrParameter, "p* is 1.1, must be from 1e-06 to 1"},
-		{Config{Method: "rsbf", Threshold: math.NaN()}, ErrParameter, "p* is NaN"},
-		{Config{Method: "bsbf", Threshold: 0.1}, ErrParameter, "method bsbf has no Threshold"},
-		{Config{Method: "bsbf", FPR: 0.01}, engine.ErrFPR, "at least 0.07"},
-		{Config{Method: "bsbfsd", FPR: 0.9}, engine.ErrFPR, "at least 1 "},
-	} {
-		s, err := New(c.config)
-		if err == nil {
-			s.Close()
-		}
-		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: %v, want %q", c.config, err, c.says)
-		}
-	}
+// refused are configurations that cannot be.
+var refused = []check.Refused[Config]{
+	{Config{Method: "lifo"}, errParameter, `"lifo", must be one of lru, qht`},
+	{Config{Memory: 63}, engine.ErrMemory, "63 bytes, must be from 64"},
+	{Config{Memory: -1}, engine.ErrMemory, "-1 bytes"},
+	{Config{FPR: math.NaN()}, engine.ErrFPR, "between 0 and 1"},
+	{Config{FPR: -0.1}, engine.ErrFPR, "between 0 and 1"},
+	{Config{FPR: 1}, engine.ErrFPR, "between 0 and 1"},
+	{Config{FPR: 1e-19}, engine.ErrFPR, "at least 4.34e-19"},
+	{Config{FPR: 1e-3, Shape: "8x8"}, engine.ErrFPR, "8x8 keep 0.0314"},
+	{Config{Shape: "8x9"}, errParameter, `shape "8x9"`},
+	{Config{K: 2}, errParameter, "lru has no K"},
+	{Config{Method: "bsbf", P: 2}, errParameter, "bsbf has no P"},
+	{Config{Method: "bsbf", Max: 1}, errParameter, "bsbf has no Max"},
+	{Config{Method: "sbf", Shape: "8x8"}, errParameter, "sbf has no Shape"},
+	{Config{Method: "sbf", Max: 2}, errParameter, "Max is 2"},
+	{Config{Method: "sbf", K: 5}, errParameter, "K is 5, must be from 1 to 4"},
+	{Config{Method: "sbf", Max: 3, K: 9}, errParameter, "K is 9, must be from 1 to 8"},
+	{Config{Method: "sbf", P: 65}, errParameter, "P is 65, must be from 1 to 64"},
+	{Config{Method: "sbf", Max: 7, P: 129}, errParameter, "P is 129, must be from 1 to 128"},
+	{Config{Method: "sbf", FPR: 1e-9}, engine.ErrFPR, "at least 1.42e-05"},
+	{Config{Method: "sbf", K: 2, P: 4, FPR: 0.1}, engine.ErrFPR, "at least 0.13"},
+	{Config{Method: "rsbf", K: 5}, errParameter, "K is 5, must be from 1 to 4"},
+	{Config{Method: "rsbf", Threshold: 1.1}, errParameter, "p* is 1.1, must be from 1e-06 to 1"},
+	{Config{Method: "rsbf", Threshold: math.NaN()}, errParameter, "p* is NaN"},
+	{Config{Method: "bsbf", Threshold: 0.1}, errParameter, "method bsbf has no Threshold"},
+	{Config{Method: "bsbf", FPR: 0.01}, engine.ErrFPR, "at least 0.07"},
+	{Config{Method: "bsbfsd", FPR: 0.9}, engine.ErrFPR, "at least 1 "},
 }

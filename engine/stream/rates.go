@@ -139,14 +139,14 @@ func (p *parameters) checkStable(c Config) error {
 	case 3, 7, 15:
 		p.max = c.Max
 	default:
-		return fmt.Errorf("%w: Max is %d, must be 1, 3, 7 or 15", ErrParameter, c.Max)
+		return fmt.Errorf("%w: Max is %d, must be 1, 3, 7 or 15", errParameter, c.Max)
 	}
 	for _, v := range []struct {
 		name        string
 		value, most int
 	}{{"K", c.K, p.mostK()}, {"P", c.P, p.mostP()}} {
 		if v.value < 0 || v.value > v.most {
-			return fmt.Errorf("%w: %s is %d, must be from 1 to %d for sbf with Max %d", ErrParameter, v.name, v.value, v.most, p.max)
+			return fmt.Errorf("%w: %s is %d, must be from 1 to %d for sbf with Max %d", errParameter, v.name, v.value, v.most, p.max)
 		}
 	}
 	return nil
@@ -166,7 +166,7 @@ func (p *parameters) mostP() int {
 	return layout.MaxStableRun
 }
 
-// leastP returns the smallest P that keeps the rate, or the largest possible one.
+// leastP returns the smallest P that keeps the rate, or the largest possible P.
 func (p *parameters) leastP(limit float64) int {
 	q := *p
 	for q.p = 1; q.p < p.mostP() && q.bound() > limit; {

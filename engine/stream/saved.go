@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -30,8 +30,8 @@ func (s *savedState) fields() snapshot.Fields {
 // names the elements, such as "flow, aes", in at most snapshot.MaxLabel bytes. A filter
 // can only be restored with the same label. Errors come from w, or wrap
 // snapshot.ErrInvalid for a bad label. It panics after Close.
-func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("stream: Filter.Snapshot", s.arena)
+func (s *Filter) Snapshot(w io.Writer, secret engine.Secret, label string) error {
+	s.arena.CheckOpen("stream: Filter.Snapshot")
 	state := savedState{s.params, s.elements, s.seen, s.kernel.counts()}
 	out := snapshot.NewWriter(w, snapshot.Stream, secret, label, state.fields())
 	s.copying = out.Lines(s.arena, 0, s.params.lines)

@@ -5,9 +5,7 @@ package stream
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -15,43 +13,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
-
-// A stream that is cut at random places, with the filter written and restored at each,
-// has the verdicts, memory and statistics of the stream that runs through.
-func TestSnapshot(t *testing.T) {
-	digests := check.Repeating(11, 40_000)
-	forStreams(t, 100, func(t *testing.T, c Config) {
-		whole := mustStream(t, c)
-		want := streamVerdicts(whole, digests, constant(1000))
-		rng := rand.New(rand.NewPCG(12, 12))
-		s := mustStream(t, c)
-		for at := 0; at < len(digests); {
-			n := min(rng.IntN(10_000), len(digests)-at)
-			got := streamVerdicts(s, digests[at:at+n], constant(3000))
-			for i := range n {
-				if j := at + i; got[i/64]>>(i%64)&1 != want[j/64]>>(j%64)&1 {
-					t.Fatalf("element %d has another verdict", j)
-				}
-			}
-			at += n
-			restored, err := Restore(bytes.NewReader(check.Saved(t, s)), snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { restored.Close() })
-			s = restored
-		}
-		if !slices.Equal(s.arena.Lines(), whole.arena.Lines()) {
-			t.Error("other memory")
-		}
-		if got, stats := s.Stats(), whole.Stats(); got != stats {
-			t.Errorf("%+v, want %+v", got, stats)
-		}
-	})
-}
 
 // Reading a snapshot stops at its end: further bytes stay for the next reader.
 func TestSnapshotsInARow(t *testing.T) {
@@ -121,7 +84,7 @@ func TestRestoreRefuses(t *testing.T) {
 		config snapshot.RestoreConfig
 		is     error
 	}{
-		"another key": {snapshot.RestoreConfig{Secret: secret.Secret{9}, Label: check.SavedLabel}, snapshot.ErrInvalid},
+		"another key": {snapshot.RestoreConfig{Secret: engine.Secret{9}, Label: check.SavedLabel}, snapshot.ErrInvalid},
 		"too large":   {snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel, Memory: 6399}, engine.ErrMemory},
 		"no memory":   {snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel, Memory: -1}, engine.ErrMemory},
 	} {
@@ -132,61 +95,6 @@ func TestRestoreRefuses(t *testing.T) {
 	broken := io.MultiReader(bytes.NewReader(data[:200]), iotest.ErrReader(failing))
 	if _, err := Restore(broken, check.SavedConfig); !errors.Is(err, failing) || errors.Is(err, snapshot.ErrInvalid) {
 		t.Errorf("a reader that fails: %v", err)
-	}
-}
-
-// smallStream returns a small filter, after some work.
-func smallStream(t testing.TB) *Filter {
-	s := mustStream(t, Config{Method: "sbf", Memory: 6400})
-	streamVerdicts(s, check.Digests(51, 3000), constant(1000))
-	return s
-}
-
-func TestRestore(t *testing.T) { check.Restore(t, smallStream(t), Restore) }
-
-func FuzzRestoreStream(f *testing.F) {
-	filters := []*Filter{smallStream(f)}
-	for _, c := range streamConfigs() {
-		c.Memory = 192
-		s := mustStream(f, c)
-		streamVerdicts(s, check.Repeating(14, 100), constant(100))
-		filters = append(filters, s)
-	}
-	check.FuzzRestore(f, Restore, func(s *Filter) {
-		s.TestAndSet(make([]uint64, 32), check.Repeating(15, 2000))
-		s.Stats()
-	}, filters...)
-}
-
-func TestState(t *testing.T) {
-	digests := check.Repeating(81, 20_000)
-	for _, c := range []struct {
-		Config
-		want string
-	}{
-		{Config{Method: "lru", Shape: "8x8"}, "60f6be9c21ceaed3"},
-		{Config{Method: "qht", Shape: "4x16"}, "f9267e2509d26137"},
-		{Config{Method: "qqhtd", Shape: "8x64"}, "cf5c99b4d7814983"},
-		{Config{Method: "sbf"}, "256fc98bb17dc555"},
-		{Config{Method: "sbf", K: 3, P: 10, Max: 3}, "02afa3ea898d703d"},
-		{Config{Method: "rsbf"}, "09ac7ea3a6d0c6ac"},
-		{Config{Method: "bsbf", K: 3}, "1f66040f3986b231"},
-		{Config{Method: "bsbfsd"}, "47a972f86afe6b17"},
-		{Config{Method: "rlbsbf"}, "ccbab24ebaa06fdc"},
-		{Config{Method: "qhtd", Shape: "8x8"}, "2cec014c1630b223"},
-		{Config{Method: "qqht", Shape: "32x16"}, "5e6436df9ac0c8b9"},
-	} {
-		c.Memory = 6400
-		s := mustStream(t, c.Config)
-		streamVerdicts(s, digests, constant(1000))
-		check.State(t, fmt.Sprintf("%s %s %d", c.Method, c.Shape, c.Max), s, c.want)
-	}
-}
-
-func TestCopy(t *testing.T) {
-	const memory = 1<<20 + 64 // more than one part, and no whole words
-	for _, c := range []Config{{Method: "lru", Memory: memory}, {Method: "sbf", Memory: memory}} {
-		t.Run(c.Method, func(t *testing.T) { check.PacketCopies(t, &Packets{mustStream(t, c)}) })
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
@@ -23,7 +22,7 @@ import (
 //
 // The table has rows of eight fingerprints of 64 bits, from which the element leaves that was
 // not seen for longest: method "lru" of shape "8x64", 8 bytes an element. An element without
-// an equal one in the table is a copy with a probability of 8 * 2^-64 = 4.3e-19 at most,
+// an equal element in the table is a copy with a probability of 8 * 2^-64 = 4.3e-19 at most,
 // whatever the filter's rate.
 //
 // So the table decides how far a copy lies at most, in elements, and the filter how far in time:
@@ -74,7 +73,7 @@ func (v *Verified) Stats() engine.PacketStats {
 	return s
 }
 
-// GrowWhenReady is the filter's, if it has one.
+// GrowWhenReady calls the filter's GrowWhenReady, if it has the method.
 func (v *Verified) GrowWhenReady() {
 	if f, ok := v.PacketFilter.(interface{ GrowWhenReady() }); ok {
 		f.GrowWhenReady()
@@ -95,9 +94,9 @@ func (v *Verified) Populate(ctx context.Context) error {
 // Snapshot writes the contents of both, the filter's first, for the restoring function of the
 // filter and then RestoreVerified. Errors are as in Filter.Snapshot, or wrap
 // errors.ErrUnsupported if the filter cannot be saved.
-func (v *Verified) Snapshot(w io.Writer, key secret.Secret, label string) error {
+func (v *Verified) Snapshot(w io.Writer, key engine.Secret, label string) error {
 	f, ok := v.PacketFilter.(interface {
-		Snapshot(w io.Writer, key secret.Secret, label string) error
+		Snapshot(w io.Writer, key engine.Secret, label string) error
 	})
 	if !ok {
 		return fmt.Errorf("snapshot of %T: %w", v.PacketFilter, errors.ErrUnsupported)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -122,7 +121,7 @@ func TestVerifiedErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := verified(t, exact, 64).Snapshot(io.Discard, secret.Secret{}, "x"); !errors.Is(err, errors.ErrUnsupported) {
+	if err := verified(t, exact, 64).Snapshot(io.Discard, engine.Secret{}, "x"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Error(err)
 	}
 }

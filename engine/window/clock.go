@@ -38,7 +38,7 @@ func (c *medianClock) sample(t int64) {
 	c.setNow()
 }
 
-// setNow finds the median. Of samples in order, as nearly all are, it is the middle one.
+// setNow finds the median. Of samples in order, as nearly all are, it is the middle sample.
 func (c *medianClock) setNow() {
 	if c.rising >= c.count {
 		c.now = c.samples[(c.next+clockSamples-1-c.count/2)%clockSamples]

@@ -3,15 +3,12 @@
 package window
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -33,7 +30,7 @@ type CoarseConfig struct {
 }
 
 // CoarseFPR bounds the probability that a Coarse takes an element without a twin for a
-// copy, because it has the fingerprint of one of the fifteen in its line. It is 8.9e-7.
+// copy, because it has one of the fifteen fingerprints of its line. It is 8.9e-7.
 // FineFPR is the bound for fine cells, twelve in a line: 7.0e-10. An element that also
 // looks in a spare line has twice that probability; PacketStats has the average.
 const (
@@ -54,8 +51,8 @@ const (
 //     31st. So a window is never too short, and too long by at most EdgeError of it. For
 //     most windows, such as 1 ms, that is 0.8 %, and 3.3 % with fine cells. For any it is at
 //     most 1.6 % and 6.5 %. Windows of up to 127 ns or elements are exact, or up to 31.
-//   - An element that is late by more than a window, compared with the latest one of its
-//     line, finds no twin, and the line forgets its elements. PacketStats counts elements
+//   - An element that is late by more than a window, compared with the latest element of
+//     its line, finds no twin, and the line forgets its elements. PacketStats counts elements
 //     that are so late. An element with a wrong time does the same to one line.
 //   - Elements in spare lines are remembered for an eighth of a window beyond the window.
 //     A copy that is late by more than that may be missed without being counted.
@@ -65,20 +62,13 @@ const (
 //     length, this happens with a probability of 6e-8.
 //   - It ignores points, and needs a window.
 type Coarse struct {
-	rows       timedRows
-	lines      int // number of lines, including spare ones
-	memory     int // bytes of all lines, including older ones
-	params     line.CoarseParams
-	counts     line.CoarseCounts
-	workingSet workingSet
-	tickSource
-	blockEnd uint64 // the position where the next block begins
-	growth   growth[line.CoarseRows]
-	word     [1]uint64          // verdicts that begin within a word
-	copying  *snapshot.LineCopy // copy of the rows
+	rowFilter[line.CoarseRows]
+	params  line.CoarseParams
+	counts  line.CoarseCounts
+	copying *snapshot.LineCopy // copy of the rows
 }
 
-// NewCoarse makes the filter. Errors wrap ErrWindow or ErrMemory, or come from
+// NewCoarse makes an empty filter. Errors wrap engine.ErrConfig, or come from
 // layout.NewArena.
 func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 	if err := cfg.Window.check(); err != nil {
@@ -91,27 +81,12 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 		cfg.Limit = layout.MemoryBudget()
 		cfg.Memory = DefaultCoarseMemory(cfg.Window, cfg.Fine, 0)
 	}
-	if cfg.Memory < layout.LineSize {
-		return nil, fmt.Errorf("%w: %d bytes, less than a line", engine.ErrMemory, cfg.Memory)
-	}
-	if cfg.Limit < 0 {
-		return nil, fmt.Errorf("%w: a limit of %d bytes", engine.ErrMemory, cfg.Limit)
-	}
-	lines := cfg.Memory / layout.LineSize
-	rows, err := newTimedRows(lines, true)
-	if err != nil {
+	tick, window := coarseTicks(cfg.Window, cfg.Fine)
+	c := &Coarse{params: line.CoarseParams{Fine: cfg.Fine, Window: int(window), Slack: int(window) / slackPart, Refresh: cfg.Refresh}}
+	if err := c.make(cfg.Window, tick, cfg.Memory, cfg.Limit); err != nil {
 		return nil, err
 	}
-	tick, window := coarseTicks(cfg.Window, cfg.Fine)
-	c := &Coarse{
-		rows: rows, lines: lines, memory: rows.arena.Bytes(),
-		params:     line.CoarseParams{Fine: cfg.Fine, Window: int(window), Slack: int(window) / slackPart, Refresh: cfg.Refresh},
-		workingSet: newWorkingSet(sizeOf(cfg.Window), 0), // ticks are too long to measure how fast elements come
-		tickSource: newTickSource(cfg.Window, tick),
-	}
-	if cfg.Limit > c.memory {
-		c.growth.limit = cfg.Limit
-	}
+	c.workingSet = newWorkingSet(sizeOf(cfg.Window), 0) // ticks are too long to measure how fast elements come
 	return c, nil
 }
 
@@ -145,28 +120,20 @@ func CoarseEdgeError(w Window, fine bool) float64 {
 }
 
 // sizeOf returns the nanoseconds or packets of a window that has an end.
-func sizeOf(w Window) int64 { return int64(w.Duration) + w.Packets } // one of the two is 0
-
-// Populate is as Timed.Populate.
-func (c *Coarse) Populate(ctx context.Context) error { return mem.Populate(ctx, c.rows.arena) }
+func sizeOf(w Window) int64 { return int64(w.Duration) + w.Packets } // either is 0
 
 // TestAndSet implements engine.PacketFilter. It allocates only to grow.
 func (c *Coarse) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("window: Coarse.TestAndSet", c.rows.arena)
+	c.rows.arena.CheckOpen("window: Coarse.TestAndSet")
 	checkPacketArguments("Coarse.TestAndSet", seen, d, times, points, false)
 	c.keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
 		if c.position == c.blockEnd {
 			c.beginBlock()
 		}
-		n = min(int(c.blockEnd-c.position), len(d)-from, chunkElements)
-		if from%64 == 0 {
-			c.testAndSetPart(seen[from/64:(from+n+63)/64], d[from:from+n], times[from:from+n])
-			continue
-		}
-		n = min(n, 64-from%64) // verdicts from the beginning of a word go to seen directly
-		c.testAndSetPart(c.word[:], d[from:from+n], times[from:from+n])
-		seen[from/64] |= c.word[0] << (from % 64)
+		n = c.part(from, len(d))
+		c.testAndSetPart(c.verdicts(seen, from, n), d[from:from+n], times[from:from+n])
+		c.put(seen, from)
 	}
 }
 
@@ -223,9 +190,4 @@ func (c *Coarse) Stats() engine.PacketStats {
 		s.SuggestedMemory = max(enough, 2*c.memory)
 	}
 	return s
-}
-
-// Close implements engine.PacketFilter.
-func (c *Coarse) Close() error {
-	return errors.Join(c.rows.arena.Close(), c.growth.close())
 }

@@ -67,15 +67,12 @@ func (r *timedRows) coarse() line.CoarseRows {
 	return line.CoarseRows{Lines: all[:r.lines:r.lines], Spare: all[r.lines:]}
 }
 
-// GrowWhenReady is as Timed.GrowWhenReady.
-func (c *Coarse) GrowWhenReady() { c.growth.whenReady = true }
-
 // beginBlock begins a block at the present position. There the filter grows, ends older
 // rows, and plans growth. So verdicts do not depend on how a stream is cut into calls.
 func (c *Coarse) beginBlock() {
 	g := &c.growth
-	if g.isDue(c.position) {
-		c.grow()
+	if g.isDue(c.position) && c.grow(c.workingSet.clock.latest(sizeOf(c.kind))) {
+		c.rowsChanged()
 	}
 	for len(g.older) > 0 && c.past(g.older[len(g.older)-1].since) {
 		g.dropOldest()
@@ -85,16 +82,6 @@ func (c *Coarse) beginBlock() {
 	shape := coarseShapeOf(c.params.Fine)
 	if g.mayPlan() && float64(c.workingSet.current()) > shape.most*float64(c.rows.lines) {
 		g.plan(c.position, c.lines, c.memory, shape.lines(float64(c.workingSet.need())))
-	}
-}
-
-// grow makes the larger rows the current ones. The filter stays as it is if there is no
-// memory.
-func (c *Coarse) grow() {
-	var grown bool
-	latest := c.workingSet.clock.latest(sizeOf(c.kind))
-	if c.rows, grown = c.growth.grow(c.rows, latest, &c.workingSet); grown {
-		c.rowsChanged()
 	}
 }
 

@@ -3,28 +3,18 @@
 package window
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/flowdedup/flowdedup/asm/line"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // coarseState is the saved state of a filter except its lines. The kind of the snapshot
 // says which cells it has.
 type coarseState struct {
-	window             Window
-	lines              uint64
-	refresh            bool
-	limit              uint64
-	all                uint64 // lines, with older ones
-	position, blockEnd uint64
-	counts             line.CoarseCounts
-	workingSet         workingSet
-	growth             growthState
+	rowState
+	counts line.CoarseCounts
 }
 
 func (s *coarseState) fields() snapshot.Fields {
@@ -47,17 +37,12 @@ func kindOfCoarse(fine bool) snapshot.Kind {
 
 // Snapshot writes the filter's contents, for RestoreCoarse, or RestoreFine if it has fine
 // cells. Arguments and errors are as in Timed.Snapshot.
-func (c *Coarse) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("window: Coarse.Snapshot", c.rows.arena)
-	g := &c.growth
-	state := coarseState{
-		window: c.kind, lines: uint64(c.lines), refresh: c.params.Refresh, limit: uint64(g.limit), all: uint64(c.memory / layout.LineSize),
-		position: c.position, blockEnd: c.blockEnd, counts: c.counts, workingSet: c.workingSet,
-		growth: g.state(),
-	}
+func (c *Coarse) Snapshot(w io.Writer, secret engine.Secret, label string) error {
+	c.rows.arena.CheckOpen("window: Coarse.Snapshot")
+	state := coarseState{c.state(c.params.Refresh), c.counts}
 	out := snapshot.NewWriter(w, kindOfCoarse(c.params.Fine), secret, label, state.fields())
 	c.copying = out.Lines(c.rows.arena, 0, c.lines)
-	g.write(out)
+	c.growth.write(out)
 	return out.End()
 }
 
@@ -87,19 +72,11 @@ func (c *Coarse) load(in *snapshot.Reader) error {
 
 // filter makes the filter that was saved, with empty lines.
 func (s *coarseState) filter(c snapshot.RestoreConfig, fine bool) (*Coarse, error) {
-	if err := c.Allow(s.all); err != nil {
+	if err := s.check(c); err != nil {
 		return nil, err
 	}
-	if s.lines == 0 || s.lines > s.all {
-		return nil, fmt.Errorf("%w: %d of %d lines", snapshot.ErrInvalid, s.lines, s.all)
-	}
-	if err := s.window.check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", snapshot.ErrInvalid, err)
-	}
-	config := CoarseConfig{Window: s.window, Fine: fine, Memory: int(s.lines) * layout.LineSize, Refresh: s.refresh}
-	if s.limit > 0 { // this machine's limit may differ
-		config.Limit = int(min(s.limit, uint64(max(layout.MemoryBudget(), int(s.all)*layout.LineSize))))
-	}
+	config := CoarseConfig{Window: s.window, Fine: fine, Refresh: s.refresh}
+	config.Memory, config.Limit = s.bytes()
 	f, err := NewCoarse(config)
 	if err != nil {
 		return nil, err
@@ -112,18 +89,12 @@ func (s *coarseState) filter(c snapshot.RestoreConfig, fine bool) (*Coarse, erro
 }
 
 // resume takes over the saved state of the stream, makes the older rows, and prepares the
-// next ones.
+// next rows.
 func (c *Coarse) resume(s *coarseState) error {
-	if !c.workingSet.resume(&s.workingSet) {
-		return snapshot.ErrInconsistent
-	}
-	if length := s.blockEnd - s.position; s.blockEnd < s.position || length > blockLength(c.lines) {
-		return fmt.Errorf("%w: %d elements to the end of a block", snapshot.ErrInvalid, length)
-	}
-	c.position, c.blockEnd, c.counts = s.position, s.blockEnd, s.counts
-	if err := c.growth.resume(&s.growth, s.all-uint64(c.lines), s.limit > 0); err != nil {
+	if err := c.rowFilter.resume(&s.rowState); err != nil {
 		return err
 	}
+	c.counts = s.counts
 	c.rowsChanged()
 	c.growth.resumePlan(&s.growth, c.memory)
 	return nil

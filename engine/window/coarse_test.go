@@ -3,31 +3,15 @@
 package window
 
 import (
-	"errors"
-	"fmt"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/layout"
 )
-
-func newCoarse(t testing.TB, c CoarseConfig) *Coarse {
-	t.Helper()
-	f, err := NewCoarse(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
 
 // forCoarse runs a test with both kinds of cells.
 func forCoarse(t *testing.T, test func(t *testing.T, fine bool)) {
@@ -125,72 +109,6 @@ func coarseTwin(f *Coarse, w Window, start, distance int64) bool {
 	return seen[(len(d)-1)/64]>>((len(d)-1)%64)&1 == 1
 }
 
-// TestCoarseBatches cuts a stream into calls of some sizes: verdicts, memory and statistics
-// stay the same, for a filter that grows, too.
-func TestCoarseBatches(t *testing.T) {
-	forCoarse(t, func(t *testing.T, fine bool) {
-		for _, text := range []string{"1ms", "50ms", "n:700"} {
-			for _, name := range []string{"in order", "out of order", "jumps"} {
-				s := check.RandomPackets(12, 6000, check.Clocks(100_000)[name])
-				for i := range 4 {
-					cfg := CoarseConfig{Window: mustWindow(t, text), Fine: fine, Memory: 30 * layout.LineSize, Refresh: i&1 != 0, Limit: i / 2 << 20}
-					one := newCoarse(t, cfg)
-					want := s.Verdicts(one, 1)
-					for _, batch := range []int{7, 64, 700, 5000, len(s.Digests)} {
-						f := newCoarse(t, cfg)
-						if !slices.Equal(s.Verdicts(f, batch), want) || !slices.Equal(f.rows.arena.Lines(), one.rows.arena.Lines()) || f.Stats() != one.Stats() {
-							t.Errorf("window %s, batches of %d: other verdicts or memory, or %+v, want %+v", text, batch, f.Stats(), one.Stats())
-						}
-					}
-				}
-			}
-		}
-	})
-}
-
-// TestCoarseGolden pins the verdicts, which must be the same on every CPU.
-func TestCoarseGolden(t *testing.T) {
-	want := map[string]string{
-		"coarse 1ms": "697153ff", "coarse 1s": "4608d61f", "coarse n:300": "1300dfc1", "fine 1ms": "697153ff", "fine 1s": "7e071bc1", "fine n:300": "414bf9ed",
-	}
-	forCoarse(t, func(t *testing.T, fine bool) {
-		for _, text := range []string{"1ms", "1s", "n:300"} {
-			f := newCoarse(t, CoarseConfig{Window: mustWindow(t, text), Fine: fine, Memory: 100 * layout.LineSize})
-			h := fnv.New32a()
-			for _, isCopy := range check.RandomPackets(11, 5000, check.Clocks(100_000)["jumps"]).Verdicts(f, 512) {
-				fmt.Fprint(h, isCopy)
-			}
-			fmt.Fprint(h, f.Stats().EvictedLive)
-			name := f.Stats().Method + " " + text
-			if got := fmt.Sprintf("%08x", h.Sum32()); got != want[name] {
-				t.Errorf("%s: verdicts %s, want %s", name, got, want[name])
-			}
-		}
-	})
-}
-
-func TestCoarseHostile(t *testing.T) {
-	ends := []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt64 + 2, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
-	for _, w := range []Window{{Duration: 1}, {Duration: 1e6}, {Duration: math.MaxInt64 - 1}, {Duration: math.MaxInt64}, {Packets: math.MaxInt64}} {
-		f := newCoarse(t, CoarseConfig{Window: w, Fine: w.Duration%2 == 0, Memory: 1 << 12, Limit: 1 << 16})
-		rng := rand.New(rand.NewPCG(9, 9))
-		s := &check.Packets{}
-		for range 4000 {
-			d, at := rng.Uint64N(60), ends[rng.IntN(len(ends))]
-			if rng.IntN(4) == 0 {
-				at = int64(rng.Uint64())
-			}
-			s.Add(digest.Digest{d * 0x9e3779b97f4a7c15, d * 0xbf58476d1ce4e5b9}, at, 0)
-		}
-		for i, isCopy := range s.Verdicts(f, 64) {
-			if isCopy && w.Packets == 0 && s.Times[i] == calendar.NoTime {
-				t.Errorf("%s: packet %d without a time is a copy", w, i)
-			}
-		}
-		f.Stats()
-	}
-}
-
 // TestCoarseFPR fills lines with fingerprints of few different bits: the rate equals that
 // of full lines and of full spare lines, which all elements ask. In proportion the filter
 // predicts the same.
@@ -245,39 +163,6 @@ func TestCoarseLate(t *testing.T) {
 		s.Verdicts(f, batch)
 		if late := f.Stats().Late; late.Elements < 1300 || late.Elements > 1500 || late.First != 3001 || late.By < 2*time.Millisecond || late.By > 3*time.Millisecond {
 			t.Errorf("batches of %d: %+v", batch, late)
-		}
-	}
-}
-
-func TestNewCoarseErrors(t *testing.T) {
-	w := Window{Duration: Default}
-	for _, c := range []struct {
-		cfg  CoarseConfig
-		want error
-	}{
-		{CoarseConfig{Memory: 64}, engine.ErrWindow},
-		{CoarseConfig{Memory: 64, Window: Window{None: true}}, engine.ErrWindow},
-		{CoarseConfig{Memory: 63, Window: w}, engine.ErrMemory},
-		{CoarseConfig{Memory: 64, Limit: -1, Window: w}, engine.ErrMemory},
-		{CoarseConfig{Memory: math.MaxInt, Window: w}, layout.ErrArenaSize},
-	} {
-		if _, err := NewCoarse(c.cfg); !errors.Is(err, c.want) {
-			t.Errorf("%+v: error %v, want %v", c.cfg, err, c.want)
-		}
-	}
-	st := newCoarse(t, CoarseConfig{Memory: 200, Window: w}).Stats()
-	if st.PredictedFPR != CoarseFPR || st.EdgeError == 0 || st.MemoryBytes != 192 || st.Method != "coarse" {
-		t.Errorf("%+v", st)
-	}
-}
-
-func TestCoarseAllocations(t *testing.T) {
-	s := check.RandomPackets(13, 2000, check.Clocks(100_000)["in order"])
-	seen := make([]uint64, 32)
-	for _, text := range []string{"1ms", "1s", "n:50"} {
-		f := newCoarse(t, CoarseConfig{Window: mustWindow(t, text), Fine: text == "1s", Memory: 1 << 16})
-		if n := testing.AllocsPerRun(5, func() { f.TestAndSet(seen, s.Digests, s.Times, nil) }); n != 0 {
-			t.Errorf("window %s: %v allocations a batch", text, n)
 		}
 	}
 }

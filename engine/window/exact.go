@@ -17,7 +17,7 @@ type ExactConfig struct {
 	Window  Window
 	Refresh bool
 	Across  bool
-	// memory bounds the size of all elements, in bytes, before old ones are forgotten. 0
+	// memory is the size of all elements, in bytes, at which it forgets old elements. 0
 	// stands for layout.MemoryBudget.
 	memory int
 }
@@ -34,7 +34,7 @@ const (
 // reference for Timed. Its memory follows the traffic.
 //
 // It holds the time and the point of the last element kept for each digest. An element is
-// a copy if the kept one is at most the window away, before or after (windows of time),
+// a copy if the kept element is at most the window away, before or after (windows of time),
 // at most the window's number of positions back (windows of packets), or present at all
 // (no window). With Across it must also have been seen at another point. A copy changes
 // nothing; with Refresh the later of both times is kept. In a window of time, elements
@@ -71,7 +71,7 @@ type keptElement struct {
 // touchAhead is the number of elements whose homes are loaded ahead.
 const touchAhead = 64
 
-// NewExact makes an empty filter. Errors wrap ErrWindow.
+// NewExact makes an empty filter. Errors wrap engine.ErrConfig.
 func NewExact(cfg ExactConfig) (*Exact, error) {
 	if err := cfg.Window.check(); err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (e *Exact) pruneTimes() {
 	}
 }
 
-// timesWorthKeeping returns the range of times that are kept: the usual ones, and two
+// timesWorthKeeping returns the range of times that are kept: the usual times, and two
 // windows more on both sides, without overflow.
 func (e *Exact) timesWorthKeeping() (first, last int64) {
 	first, last = e.usualTimes()

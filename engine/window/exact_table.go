@@ -11,7 +11,7 @@ import (
 
 // exactTable maps digests to elements. Elements lie in chunks in the order of their first
 // entry, so growth copies none of them. An index of open addressing leads to them: as digests are
-// as good as random, a half of one is both home and tag.
+// as good as random, half of a digest is both home and tag.
 type exactTable struct {
 	chunks [][]exactElement
 	len    int

@@ -3,7 +3,6 @@
 package window
 
 import (
-	"errors"
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
@@ -73,44 +72,6 @@ func TestExactWindowGoesBack(t *testing.T) {
 		}
 		if memory == 1 && (missed == 0 || late.Elements < uint64(missed) || late.First != n+1 || late.By < 250*time.Millisecond) {
 			t.Errorf("%d copies missed, told of %+v", missed, late)
-		}
-	}
-}
-
-func TestExactWindowStats(t *testing.T) {
-	f := newExact(t, TimedConfig{Window: Window{None: true}})
-	if st := f.Stats(); st != (engine.PacketStats{Method: "exact", MemoryBytes: exactBytes(0)}) {
-		t.Errorf("empty: %+v", st)
-	}
-	s := check.RandomPackets(18, 1000, check.Clocks(1000)["in order"])
-	s.Verdicts(f, 100)
-	before := f.Stats()
-	if n := f.kept.len; before.MemoryBytes < n*41 || before.MemoryBytes > n*41*3 {
-		t.Errorf("%d elements in %d bytes", n, before.MemoryBytes)
-	}
-	if err := f.Close(); err != nil || f.Stats() != before {
-		t.Errorf("after Close: %v, %+v, want %+v", err, f.Stats(), before)
-	}
-}
-
-func TestNewExactWindowErrors(t *testing.T) {
-	if _, err := NewExact(ExactConfig{}); !errors.Is(err, engine.ErrWindow) {
-		t.Errorf("no window: error %v, want ErrWindow", err)
-	}
-}
-
-func TestPacketFilterPanics(t *testing.T) {
-	cfg := TimedConfig{Window: Window{Duration: 1}, Memory: 64, Across: true}
-	for _, f := range []engine.PacketFilter{newTimed(t, cfg), newExact(t, cfg)} {
-		for _, c := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
-			func() {
-				defer func() {
-					if recover() == nil {
-						t.Errorf("%T: lengths %v: no panic", f, c)
-					}
-				}()
-				f.TestAndSet(make([]uint64, c[0]), make([]digest.Digest, 1), make([]int64, c[1]), make([]uint32, c[2]))
-			}()
 		}
 	}
 }

@@ -8,21 +8,21 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // Four packets within two milliseconds. The third comes too late to be a copy of the
 // first.
 func Example() {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
 	text := []byte("packetpacketpacketother")
 	messages := []digest.Message{{Off: 0, Len: 6}, {Off: 6, Len: 6}, {Off: 12, Len: 6}, {Off: 18, Len: 5}}
 	digests := make([]digest.Digest, len(messages))
-	digest.NewAES(key.AESKey(secret.Packets)).SumMessages(digests, text, messages)
+	digest.NewAES(key.AESKey(engine.UsePackets)).SumMessages(digests, text, messages)
 
 	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Millisecond}})
 	if err != nil {
@@ -39,11 +39,11 @@ func Example() {
 // Byte strings of a program's own within a window, such as log lines that two relays
 // forward: a line that comes again within a second is a copy.
 func ExampleTimed_TestAndSet() {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
-	const logLines = secret.Own // this use, and those after it, are free
+	const logLines = engine.UseOwn // this use, and those after it, are free
 	sum := digest.NewAES(key.AESKey(logLines))
 	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Second}})
 	if err != nil {

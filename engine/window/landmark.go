@@ -13,7 +13,7 @@ import (
 )
 
 // Landmarks makes any filter of this package find copies in landmark windows (Metwally,
-// Agrawal, El Abbadi, WWW 2005): an element is a copy if an equal one came in the same
+// Agrawal, El Abbadi, WWW 2005): an element is a copy if an equal element came in the same
 // window. Windows of time are those of a calendar.Calendar, so full hours, days and weeks
 // of a time zone. Windows of packets begin at the first element, and each has as many.
 //
@@ -22,11 +22,11 @@ import (
 // others, so the filter finds every copy, and by the boundaries to the nanosecond, whatever
 // the precision of its own window. Its memory, its false positive rate and its counts of
 // evicted and late elements keep their meaning. It holds the elements of one span, as for a
-// window that slides, and forgets those before a boundary one by one. So an element that
+// window that slides, and forgets elements before a boundary in their order. So an element that
 // comes late for its window is judged against that window, as long as the filter remembers
 // it.
 //
-// No time closes a window, so a wrong one harms no other element. There is no need for a
+// No time closes a window, so a wrong time harms no other element. There is no need for a
 // calendar.Clock: the window of a wrong time is its quarantine.
 //
 // Landmarks is not safe for concurrent use.
@@ -99,7 +99,7 @@ func (l *Landmarks) partPositions(d []digest.Digest, counted []uint64) {
 	}
 }
 
-// enter makes a window the current one. Its mask is a bijection of its number in each half,
+// enter makes a window current. Its mask is a bijection of its number in each half,
 // so the digests of equal elements of two windows are as far apart as those of different
 // elements.
 func (l *Landmarks) enter(number int64) {

@@ -83,8 +83,8 @@ func (l *lateness) forget(bound int64) { l.bound = max(l.bound, bound) }
 // before returns t minus the window, without overflow.
 func (l *lateness) before(t int64) int64 { return earlier(t, l.window) }
 
-// mayBeLate reports whether a tick lies more than a window before the latest one, of
-// these or of parts before them. So it misses no late element where everything before the
+// mayBeLate reports whether a tick lies more than a window before the latest tick of
+// these, or of the parts before. So it misses no late element where everything before the
 // latest part is forgotten.
 func (l *lateness) mayBeLate(ticks []int64) bool {
 	latest, least := l.reached, int64(math.MaxInt64)
@@ -94,7 +94,7 @@ func (l *lateness) mayBeLate(ticks []int64) bool {
 	return least < l.before(latest)
 }
 
-// count counts the late ones among kept elements. The first element has number position.
+// count counts the late elements among the kept elements. The first element has number position.
 func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 	for i, tick := range ticks {
 		if tick >= l.bound || tick == layout.NoTick || kept>>i&1 == 0 {

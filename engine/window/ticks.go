@@ -20,7 +20,7 @@ func leastTick(window int64) int64 {
 
 // tickLength divides a window of the given size, in nanoseconds or positions, into ticks
 // of at least least. The window fits into a quarter of the range of tickBits. A tick that
-// divides the window keeps its edge exact, so tickLength takes one if there is one
+// divides the window keeps its edge exact, so tickLength takes such a tick if there is any
 // shorter than twice the shortest length. Else it rounds the window up to whole ticks.
 func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
 	most := int64(1) << (tickBits - 2)
@@ -71,7 +71,7 @@ func (s *tickSource) toTicks(times []int64) []int64 {
 // division takes up to 80 cycles on processors still in use. A quotient u/by is (u*factor
 // + addend) / 2^64 / 2^shift (Robison, N-Bit Unsigned Division Via N-Bit Multiply-Add,
 // ARITH 2005). One of the two factors nearest to 2^(64+shift)/by is exact for all u; the
-// lower one needs the addend.
+// lower factor needs the addend.
 type divisor struct {
 	by             uint64
 	factor, addend uint64

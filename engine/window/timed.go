@@ -3,14 +3,11 @@
 package window
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -38,7 +35,7 @@ type TimedConfig struct {
 const (
 	fpBits       = 40 // bits of a cell, at least
 	fpBitsAcross = 36 // the same where a cell holds a point too
-	pointBits    = 7  // 127 points before two of them may look like one
+	pointBits    = 7  // two of more than 127 points may look alike
 	// minTickBits keeps eras 9 minutes long, at the usual window.
 	minTickBits = 40
 )
@@ -73,21 +70,14 @@ const (
 // packets and without a window (None) they are elements like all others. Without a window
 // the filter remembers all elements that fit, and evicts the least recently seen.
 type Timed struct {
-	rows   timedRows
-	lines  int // number of lines, including spare ones
-	memory int // bytes of all lines, including older ones
-	params line.TimedParams
-	counts line.TimedCounts
-	tickSource
-	started    bool   // params.Origin is set
-	blockEnd   uint64 // the position where the next block begins
-	workingSet workingSet
-	growth     growth[line.TimedRows]
-	word       [1]uint64 // verdicts that begin within a word
-	copying    timedCopy // copy of the rows
+	rowFilter[line.TimedRows]
+	params  line.TimedParams
+	counts  line.TimedCounts
+	started bool      // params.Origin is set
+	copying timedCopy // copy of the rows
 }
 
-// NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR or ErrMemory, or come from
+// NewTimed makes an empty filter. Errors wrap engine.ErrConfig, or come from
 // layout.NewArena.
 func NewTimed(cfg TimedConfig) (*Timed, error) {
 	if err := cfg.Window.check(); err != nil {
@@ -101,39 +91,18 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 		cfg.Limit = layout.MemoryBudget()
 		cfg.Memory = DefaultTimedMemory(cfg.Window, 0)
 	}
-	if cfg.Memory < layout.LineSize {
-		return nil, fmt.Errorf("%w: %d bytes, less than a line", engine.ErrMemory, cfg.Memory)
-	}
-	if cfg.Limit < 0 {
-		return nil, fmt.Errorf("%w: a limit of %d bytes", engine.ErrMemory, cfg.Limit)
-	}
 	tick, window := int64(1), int64(1)
 	if !cfg.Window.None {
 		tick, window = ticksOf(cfg.Window, params.TickBits)
 	}
 	params.Window = window
-	lines := cfg.Memory / layout.LineSize
-	rows, err := newTimedRows(lines, !cfg.Window.None)
-	if err != nil {
+	t := &Timed{params: params}
+	if err := t.make(cfg.Window, tick, cfg.Memory, cfg.Limit); err != nil {
 		return nil, err
 	}
-	t := &Timed{
-		rows:       rows,
-		lines:      lines,
-		memory:     rows.arena.Bytes(),
-		params:     params,
-		tickSource: newTickSource(cfg.Window, tick),
-		workingSet: newWorkingSet(window, rows.lines),
-	}
-	if !cfg.Window.None && cfg.Limit > t.memory {
-		t.growth.limit = cfg.Limit
-	}
+	t.workingSet = newWorkingSet(window, t.rows.lines)
 	return t, nil
 }
-
-// Populate has the system back all memory now. Otherwise it does so page by page, at the
-// first use of each. It returns the error of ctx, if ctx ends before.
-func (t *Timed) Populate(ctx context.Context) error { return mem.Populate(ctx, t.rows.arena) }
 
 // ticksOf returns the length of a tick, in the window's unit, and the window in ticks.
 func ticksOf(w Window, tickBits uint) (tick, window int64) {
@@ -180,27 +149,20 @@ func timedFPR(bits uint, w Window) float64 {
 
 // TestAndSet implements engine.PacketFilter. It allocates only to grow.
 func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("window: Timed.TestAndSet", t.rows.arena)
+	t.rows.arena.CheckOpen("window: Timed.TestAndSet")
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
 	t.copying.keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
 		if t.position == t.blockEnd {
 			t.beginBlock()
 		}
-		n = min(int(t.blockEnd-t.position), len(d)-from, chunkElements)
-		if from%64 != 0 {
-			n = min(n, 64-from%64) // verdicts from the beginning of a word go to seen directly
-		}
+		n = t.part(from, len(d))
 		ticks, at := t.toTicks(times[from:from+n]), []uint32(nil)
 		if t.params.Across {
 			at = points[from : from+n]
 		}
-		if from%64 == 0 {
-			t.testAndSetPart(seen[from/64:(from+n+63)/64], d[from:from+n], ticks, at)
-			continue
-		}
-		t.testAndSetPart(t.word[:], d[from:from+n], ticks, at)
-		seen[from/64] |= t.word[0] << (from % 64)
+		t.testAndSetPart(t.verdicts(seen, from, n), d[from:from+n], ticks, at)
+		t.put(seen, from)
 	}
 }
 
@@ -264,9 +226,4 @@ func (t *Timed) enoughMemory() int {
 		return 2 * t.memory
 	}
 	return enough
-}
-
-// Close implements engine.PacketFilter.
-func (t *Timed) Close() error {
-	return errors.Join(t.rows.arena.Close(), t.growth.close())
 }

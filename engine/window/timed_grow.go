@@ -22,7 +22,7 @@ const (
 )
 
 // growth lets a filter follow the traffic. When too many elements a line are live, larger
-// rows take their place. The older ones are only looked up (line.TestAndSetTimedAround,
+// rows take their place. The older rows are only looked up (line.TestAndSetTimedAround,
 // line.TestAndSetCoarseAround), until all of their elements are older than a window, or
 // would have been pushed out. R is the rows in the form that the kernel takes.
 //
@@ -68,7 +68,7 @@ func prepareRows(lines int) *preparedRows {
 	go func() {
 		defer close(n.done)
 		if n.rows, n.err = newTimedRows(lines, true); n.err == nil {
-			_ = mem.Populate(ctx, n.rows.arena) // a stopped one counts as done
+			_ = mem.Populate(ctx, n.rows.arena) // memory that is not populated serves, too
 		}
 	}()
 	return n
@@ -97,12 +97,6 @@ func (n *preparedRows) close() error {
 	return n.rows.arena.Close()
 }
 
-// GrowWhenReady makes the filter grow once the larger memory is prepared. Without it, the
-// filter grows at a fixed element, and waits there for the memory. The elements that it
-// forgets then depend on how fast the system gives memory, so this is for streams that
-// cannot wait, such as live traffic.
-func (t *Timed) GrowWhenReady() { t.growth.whenReady = true }
-
 // growLead returns the number of elements that a filter with the given number of lines
 // takes between the decision to grow and growing, about a twentieth of its capacity.
 func growLead(lines int) int { return max(leastBlock, lines/8) &^ (leastBlock - 1) }
@@ -125,7 +119,7 @@ func (g *growth[R]) isDue(position uint64) bool {
 // mayPlan reports whether the filter may plan to grow.
 func (g *growth[R]) mayPlan() bool { return g.limit > 0 && g.at == 0 && !g.refused }
 
-// plan prepares larger rows, if there may be any. The current ones have the given number
+// plan prepares larger rows, if there may be any. The current rows have the given number
 // of lines, and all rows together take memory bytes. A window needs need lines, including
 // spare ones.
 func (g *growth[R]) plan(position uint64, lines, memory, need int) {
@@ -142,20 +136,22 @@ func (g *growth[R]) prepare(at uint64, lines int) {
 	g.at, g.lines, g.next = at, lines, prepareRows(lines)
 }
 
-// grow returns the larger rows. The current ones become older ones, without an element
-// later than since. It reports false if there is no memory.
-func (g *growth[R]) grow(current timedRows, since int64, m *workingSet) (rows timedRows, ok bool) {
+// grow makes the larger rows current. The rows before become older rows, without an element
+// later than since. If there is no memory, it changes nothing and reports false.
+func (f *rowFilter[R]) grow(since int64) (grown bool) {
+	g, m := &f.growth, &f.workingSet
 	next := g.next
 	g.at, g.lines, g.next = 0, 0, nil
 	<-next.done
 	next.stop()
 	if next.err != nil {
 		g.refused = true
-		return current, false
+		return false
 	}
-	g.older = append([]olderRows{{current, since, m.clock.taken, m.late.total}}, g.older...)
+	g.older = append([]olderRows{{f.rows, since, m.clock.taken, m.late.total}}, g.older...)
+	f.rows = next.rows
 	m.begin(m.clock.now)
-	return next.rows, true
+	return true
 }
 
 // dropOldest returns the memory of the oldest rows.
@@ -180,8 +176,8 @@ func (g *growth[R]) changed(of func(*timedRows) R) (bytes int) {
 // changeRows grows, ends older rows, and plans growth. A block begins.
 func (t *Timed) changeRows() {
 	g := &t.growth
-	if g.isDue(t.position) {
-		t.grow()
+	if g.isDue(t.position) && t.grow(layout.NoTick) {
+		t.rowsChanged()
 	}
 	for i := range g.older {
 		g.older[i].date(&t.workingSet.clock)
@@ -194,16 +190,7 @@ func (t *Timed) changeRows() {
 	}
 }
 
-// grow makes the larger rows the current ones. The filter stays as it is if there is no
-// memory.
-func (t *Timed) grow() {
-	var grown bool
-	if t.rows, grown = t.growth.grow(t.rows, layout.NoTick, &t.workingSet); grown {
-		t.rowsChanged()
-	}
-}
-
-// date sets the time, if the clock has one of elements after the rows.
+// date sets the time, if all samples of the clock came after the rows.
 func (r *olderRows) date(c *medianClock) {
 	if r.since == layout.NoTick && c.taken >= r.taken+clockSamples {
 		r.since = c.now
@@ -228,7 +215,7 @@ func (t *Timed) past(since int64) bool {
 }
 
 // endOldest returns the memory of the oldest rows. Their elements that have not come
-// again are forgotten, so all elements from before now are late. Live ones are counted as
+// again are forgotten, so all elements from before now are late. Live elements count as
 // evicted.
 func (t *Timed) endOldest() {
 	oldest := &t.growth.older[len(t.growth.older)-1]

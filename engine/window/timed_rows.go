@@ -11,8 +11,8 @@ import (
 // sparePart is N where one in N lines is spare.
 const sparePart = 13
 
-// leastTimedLines is the size of the smallest filter to suggest: smaller ones have few
-// spare lines.
+// leastTimedLines is the size of the smallest filter to suggest: smaller filters have
+// few spare lines.
 const leastTimedLines = 64
 
 // timedRows are the lines of a filter in one arena, with the spare lines after the

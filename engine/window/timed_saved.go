@@ -9,26 +9,19 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// timedState is the saved state of a filter except its lines. Its numbers are wider than
-// the filter's, as a file could hold anything.
+// timedState is the saved state of a filter except its lines.
 type timedState struct {
-	window             Window
-	lines, fpBits      uint64
-	refresh, across    bool
-	limit              uint64
-	all                uint64 // lines, with older ones
+	rowState
+	fpBits             uint64
+	across             bool
 	origin, now, slack int64
 	started            bool
-	position, blockEnd uint64
 	counts             line.TimedCounts
-	workingSet         workingSet
-	growth             growthState
 }
 
 func (s *timedState) fields() snapshot.Fields {
@@ -64,27 +57,18 @@ func (h *horizon) fields() snapshot.Fields {
 	return fields
 }
 
-// state returns the state to save.
-func (t *Timed) state() *timedState {
-	g := &t.growth
-	return &timedState{
-		window: t.kind, lines: uint64(t.lines), fpBits: uint64(t.params.FPBits),
-		refresh: t.params.Refresh, across: t.params.Across,
-		limit: uint64(g.limit), all: uint64(t.memory / layout.LineSize),
-		origin: t.params.Origin, now: t.params.Now, slack: t.params.Slack,
-		started: t.started, position: t.position, blockEnd: t.blockEnd, counts: t.counts,
-		workingSet: t.workingSet, growth: g.state(),
-	}
-}
-
 // Snapshot writes the filter's contents. The filter that RestoreTimed returns continues
 // with the same verdicts. secret is the secret of the digests; it seals the snapshot.
 // label names the elements, such as "flow, aes", in at most snapshot.MaxLabel bytes. A
 // filter can only be restored with the same label. Errors come from w, or wrap
 // snapshot.ErrInvalid for a bad label. It panics after Close.
-func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("window: Timed.Snapshot", t.rows.arena)
-	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, t.state().fields())
+func (t *Timed) Snapshot(w io.Writer, secret engine.Secret, label string) error {
+	t.rows.arena.CheckOpen("window: Timed.Snapshot")
+	state := timedState{
+		rowState: t.state(t.params.Refresh), fpBits: uint64(t.params.FPBits), across: t.params.Across,
+		origin: t.params.Origin, now: t.params.Now, slack: t.params.Slack, started: t.started, counts: t.counts,
+	}
+	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, state.fields())
 	t.copying = timedCopy{
 		lines: out.Lines(t.rows.arena, 0, t.rows.lines), spare: out.Lines(t.rows.arena, t.rows.lines, t.lines), rows: t.rows.rows(),
 	}
@@ -136,25 +120,16 @@ func (t *Timed) load(in *snapshot.Reader) error {
 
 // filter makes the filter that was saved, with empty lines.
 func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
-	if err := c.Allow(s.all); err != nil {
+	if err := s.check(c); err != nil {
 		return nil, err
 	}
-	if s.lines == 0 || s.lines > s.all || s.fpBits >= layout.TimedCellBits {
-		return nil, fmt.Errorf("%w: %d of %d lines, fingerprints of %d bits", snapshot.ErrInvalid, s.lines, s.all, s.fpBits)
+	if s.fpBits >= layout.TimedCellBits {
+		return nil, fmt.Errorf("%w: fingerprints of %d bits", snapshot.ErrInvalid, s.fpBits)
 	}
-	config := TimedConfig{
-		Window: s.window, Memory: int(s.lines) * layout.LineSize,
-		FPR: timedFPR(uint(min(s.fpBits, 63)), s.window), Refresh: s.refresh, Across: s.across,
-	}
-	_, err := cellShape(config)
-	if err == nil {
-		err = s.window.check()
-	}
-	if err != nil {
+	config := TimedConfig{Window: s.window, FPR: timedFPR(uint(s.fpBits), s.window), Refresh: s.refresh, Across: s.across}
+	config.Memory, config.Limit = s.bytes()
+	if _, err := cellShape(config); err != nil {
 		return nil, fmt.Errorf("%w: %w", snapshot.ErrInvalid, err)
-	}
-	if s.limit > 0 { // this machine's limit may differ
-		config.Limit = int(min(s.limit, uint64(max(layout.MemoryBudget(), int(s.all)*layout.LineSize))))
 	}
 	t, err := NewTimed(config)
 	if err != nil {
@@ -169,18 +144,14 @@ func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
 
 // resume takes over the saved state of the stream, and makes the older rows.
 func (t *Timed) resume(s *timedState) error {
-	if uint64(t.params.FPBits) != s.fpBits || !t.workingSet.resume(&s.workingSet) {
+	if uint64(t.params.FPBits) != s.fpBits || s.slack < 0 || s.slack > t.mostSlack() {
 		return snapshot.ErrInconsistent
 	}
-	if length := s.blockEnd - s.position; s.blockEnd < s.position || length > blockLength(t.lines) || s.slack < 0 || s.slack > t.mostSlack() {
-		return fmt.Errorf("%w: %d elements to the end of a block, slack %d", snapshot.ErrInvalid, length, s.slack)
-	}
-	t.params.Origin, t.params.Now, t.params.Slack = s.origin, s.now, s.slack
-	t.started, t.position, t.blockEnd = s.started, s.position, s.blockEnd
-	t.counts = s.counts
-	if err := t.growth.resume(&s.growth, s.all-uint64(t.lines), t.growth.limit > 0); err != nil {
+	if err := t.rowFilter.resume(&s.rowState); err != nil {
 		return err
 	}
+	t.params.Origin, t.params.Now, t.params.Slack = s.origin, s.now, s.slack
+	t.started, t.counts = s.started, s.counts
 	t.rowsChanged()
 	t.growth.resumePlan(&s.growth, t.memory)
 	return nil

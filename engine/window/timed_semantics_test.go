@@ -152,29 +152,6 @@ func TestEras(t *testing.T) {
 	}
 }
 
-func newTimed(t testing.TB, cfg TimedConfig) *Timed {
-	t.Helper()
-	f, err := NewTimed(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return f
-}
-
-func newExact(t testing.TB, cfg TimedConfig) *Exact {
-	t.Helper()
-	f, err := NewExact(ExactConfig{Window: cfg.Window, Refresh: cfg.Refresh, Across: cfg.Across, memory: cfg.Memory})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 // mustWindow parses a mustWindow that is known to be valid.
 func mustWindow(t testing.TB, text string) Window {
 	t.Helper()

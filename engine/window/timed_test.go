@@ -3,12 +3,8 @@
 package window
 
 import (
-	"errors"
-	"fmt"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -76,87 +72,14 @@ func TestTimedFull(t *testing.T) {
 
 // TestTimedHostile uses times from all of an int64.
 func TestTimedHostile(t *testing.T) {
-	ends := []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt64 + 2, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
-	for _, w := range []Window{
-		{Duration: 1}, {Duration: 1e6}, {Duration: 1e9}, {Duration: math.MaxInt64 - 1}, {Duration: math.MaxInt64},
-		{Packets: math.MaxInt64}, {None: true},
-	} {
+	for _, w := range append(hostile, Window{Packets: math.MaxInt64}, Window{None: true}) {
 		t.Run(w.String(), func(t *testing.T) {
 			for _, across := range []bool{false, true} {
 				f := newTimed(t, TimedConfig{Window: w, Memory: 1 << 14, Across: across})
 				e := newExact(t, TimedConfig{Window: w, Across: across})
-				rng := rand.New(rand.NewPCG(9, 9))
-				s := &check.Packets{}
-				for range 4000 {
-					d := rng.Uint64N(60)
-					at := ends[rng.IntN(len(ends))]
-					if rng.IntN(4) == 0 {
-						at = int64(rng.Uint64())
-					}
-					s.Add(digest.Digest{d * 0x9e3779b97f4a7c15, d * 0xbf58476d1ce4e5b9}, at, rng.Uint32N(400))
-				}
+				s := check.HostilePackets()
 				checkTwins(t, s, s.Verdicts(f, 64), w, across, tickingOf(f))
 				checkTwins(t, s, s.Verdicts(e, 64), w, across, ticking{})
-			}
-		})
-	}
-}
-
-func TestTimedBatchSizes(t *testing.T) {
-	for _, text := range []string{"1ms", "50ms", "n:70", "none"} {
-		cfg := TimedConfig{Window: mustWindow(t, text), Memory: 16 * layout.LineSize}
-		s := check.RandomPackets(10, 3000, check.Clocks(100_000)["jumps"])
-		var want []bool
-		var stats engine.PacketStats
-		for _, batch := range []int{1, 7, 64, 1000, 3000} {
-			f := newTimed(t, cfg)
-			got := s.Verdicts(f, batch)
-			if want == nil {
-				want, stats = got, f.Stats()
-			}
-			if !slices.Equal(got, want) || f.Stats() != stats {
-				t.Errorf("window %s: batches of %d: other verdicts, or %+v, want %+v", text, batch, f.Stats(), stats)
-			}
-			if exact := newExact(t, cfg); !slices.Equal(s.Verdicts(exact, batch), s.Verdicts(newExact(t, cfg), 1)) {
-				t.Errorf("window %s: batches of %d: other exact verdicts", text, batch)
-			}
-		}
-	}
-}
-
-// TestTimedGolden pins the verdicts, which must be the same on every CPU.
-func TestTimedGolden(t *testing.T) {
-	for text, want := range map[string]string{
-		"1ms": "e8ad8aee", "1s": "50380837", "n:300": "5c81bc7d", "none": "e70402ba",
-	} {
-		h := fnv.New32a()
-		for _, across := range []bool{false, true} {
-			f := newTimed(t, TimedConfig{Window: mustWindow(t, text), Memory: 100 * layout.LineSize, Across: across})
-			for _, isCopy := range check.RandomPackets(11, 5000, check.Clocks(100_000)["jumps"]).Verdicts(f, 512) {
-				fmt.Fprint(h, isCopy)
-			}
-			fmt.Fprint(h, f.Stats().EvictedLive)
-		}
-		if got := fmt.Sprintf("%08x", h.Sum32()); got != want {
-			t.Errorf("window %s: verdicts %s, want %s", text, got, want)
-		}
-	}
-}
-
-// TestTimedBatches cuts a stream into calls of some sizes: verdicts, memory and
-// statistics stay the same.
-func TestTimedBatches(t *testing.T) {
-	for _, text := range []string{"1ms", "50ms", "n:700", "none"} {
-		s := check.RandomPackets(12, 70_000, check.Clocks(100_000)["jumps"])
-		eachMode(t, func(t *testing.T, refresh, across bool) {
-			cfg := TimedConfig{Window: mustWindow(t, text), Memory: 300 * layout.LineSize, Refresh: refresh, Across: across}
-			one := newTimed(t, cfg)
-			want := s.Verdicts(one, 1000)
-			for _, batch := range []int{700, 5000, len(s.Digests)} {
-				f := newTimed(t, cfg)
-				if !slices.Equal(s.Verdicts(f, batch), want) || !slices.Equal(f.rows.arena.Lines(), one.rows.arena.Lines()) || f.Stats() != one.Stats() {
-					t.Errorf("window %s, batches of %d: other verdicts or memory, or %+v, want %+v", text, batch, f.Stats(), one.Stats())
-				}
 			}
 		})
 	}
@@ -206,52 +129,6 @@ func binomialBounds(n int, p, alpha float64) (low, high int) {
 		}
 	}
 	return low, high
-}
-
-func TestNewTimedErrors(t *testing.T) {
-	w := Window{Duration: Default}
-	for _, c := range []struct {
-		cfg  TimedConfig
-		want error
-	}{
-		{TimedConfig{Memory: 64}, engine.ErrWindow},
-		{TimedConfig{Memory: 64, Window: Window{Duration: -1}}, engine.ErrWindow},
-		{TimedConfig{Memory: 64, Window: Window{Packets: -1}}, engine.ErrWindow},
-		{TimedConfig{Memory: 64, Window: Window{Packets: 1, None: true}}, engine.ErrWindow},
-		{TimedConfig{Memory: 63, Window: w}, engine.ErrMemory},
-		{TimedConfig{Memory: -1, Window: w}, engine.ErrMemory},
-		{TimedConfig{Memory: 64, Limit: -1, Window: w}, engine.ErrMemory},
-		{TimedConfig{Memory: 64, Window: w, FPR: 1}, engine.ErrFPR},
-		{TimedConfig{Memory: 64, Window: w, FPR: -1e-9}, engine.ErrFPR},
-		{TimedConfig{Memory: 64, Window: w, FPR: math.NaN()}, engine.ErrFPR},
-		{TimedConfig{Memory: 64, Window: w, FPR: 1e-15}, engine.ErrFPR},
-		{TimedConfig{Memory: 64, Window: w, FPR: 1e-12, Across: true}, engine.ErrFPR},
-		{TimedConfig{Memory: math.MaxInt, Window: w}, layout.ErrArenaSize},
-	} {
-		if _, err := NewTimed(c.cfg); !errors.Is(err, c.want) {
-			t.Errorf("%+v: error %v, want %v", c.cfg, err, c.want)
-		}
-	}
-	for _, fpr := range []float64{0.5, 1e-9, 1e-10, 4e-13} {
-		st := newTimed(t, TimedConfig{Memory: 200, Window: w, FPR: fpr}).Stats()
-		if st.PredictedFPR > fpr || st.MemoryBytes != 192 || st.Method != "timed" {
-			t.Errorf("rate %v: %+v", fpr, st)
-		}
-	}
-	if st := newTimed(t, TimedConfig{Window: w}).Stats(); st.MemoryBytes != DefaultTimedMemory(w, 0)/64*64 {
-		t.Errorf("no memory given: %+v", st)
-	}
-}
-
-func TestTimedAllocations(t *testing.T) {
-	s := check.RandomPackets(13, 2000, check.Clocks(100_000)["in order"])
-	seen := make([]uint64, 32)
-	for _, text := range []string{"1ms", "1s", "n:50", "none"} {
-		f := newTimed(t, TimedConfig{Window: mustWindow(t, text), Memory: 1 << 16, Across: true})
-		if n := testing.AllocsPerRun(5, func() { f.TestAndSet(seen, s.Digests, s.Times, s.Points) }); n != 0 {
-			t.Errorf("window %s: %v allocations a batch", text, n)
-		}
-	}
 }
 
 // BenchmarkTimed finds all cells taken, and windows that hold all repeated elements: the

@@ -40,9 +40,8 @@ type TimersConfig struct {
 	Refresh bool
 }
 
-// ErrTimers is wrapped by errors about the parameters of Timers, unless they wrap
-// ErrWindow or ErrMemory.
-var ErrTimers = engine.Impossible("parameter of timers out of range")
+// errTimers begins errors about K, Equal and TimerBits.
+var errTimers = engine.Impossible("parameter of timers out of range")
 
 const (
 	defaultTimers    = 8 // of an element
@@ -82,7 +81,7 @@ type Timers struct {
 	counts        line.TimerCounts
 	log           timersLog
 	tick          divisor
-	window        uint64 // in ticks, the present one included
+	window        uint64 // in ticks, with the present tick
 	sweepInterval uint64 // ticks between two sweeps
 
 	clock calendar.Clock // of windows of time
@@ -102,8 +101,8 @@ type timedBatch struct {
 	late    []lateTimer
 }
 
-// NewTimers makes an empty filter. Errors wrap ErrTimers, engine.ErrWindow or
-// engine.ErrMemory, or come from layout.NewArena.
+// NewTimers makes an empty filter. Errors wrap engine.ErrConfig, or come from
+// layout.NewArena.
 func NewTimers(c TimersConfig) (*Timers, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -113,13 +112,13 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 		return nil, err
 	}
 	most := uint64(1)<<(c.TimerBits-1) - 1
-	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // one of the two is 0
+	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // either is 0
 	tick := (size-1)/(most-1) + 1
 	f := &Timers{config: c, tick: newDivisor(tick), window: (size-1)/tick + 2}
 	f.startClock(tick)
 	params := line.TimerParams{Bits: c.TimerBits, K: c.K, Window: int(f.window), Equal: c.Equal, Refresh: c.Refresh}
 	if f.rule, err = line.NewTimerRule(params); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTimers, err)
+		return nil, fmt.Errorf("%w: %w", errTimers, err)
 	}
 	f.sweepInterval = uint64(params.SweepInterval())
 	if f.arena, err = layout.NewArena(lines); err != nil {
@@ -150,11 +149,11 @@ func (c *TimersConfig) complete() error {
 			*v.value = v.usual
 		}
 		if *v.value < v.least || *v.value > v.most {
-			return fmt.Errorf("%w: %s is %d, must be from %d to %d", ErrTimers, v.name, *v.value, v.least, v.most)
+			return fmt.Errorf("%w: %s is %d, must be from %d to %d", errTimers, v.name, *v.value, v.least, v.most)
 		}
 	}
 	if c.TimerBits != 8 && c.TimerBits != 16 {
-		return fmt.Errorf("%w: timer bits is %d, must be 8 or 16", ErrTimers, c.TimerBits)
+		return fmt.Errorf("%w: timer bits is %d, must be 8 or 16", errTimers, c.TimerBits)
 	}
 	if c.Memory == 0 {
 		c.Memory = DefaultMemory(c.Window, 0)
@@ -167,7 +166,7 @@ func (c TimersConfig) Check() error { return c.complete() }
 
 // TestAndSet implements engine.PacketFilter.
 func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("window: Timers.TestAndSet", f.arena)
+	f.arena.CheckOpen("window: Timers.TestAndSet")
 	checkPacketArguments("Timers.TestAndSet", seen, d, times, points, false)
 	bitset.Clear(seen, len(d))
 	f.copying.Keep(d)
@@ -183,7 +182,7 @@ func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 	f.position += uint64(len(d))
 }
 
-// goTo makes tick the latest one, if it is later.
+// goTo makes tick the latest tick, if it is later.
 func (f *Timers) goTo(seen []uint64, tick uint64) {
 	switch {
 	case !f.started:
@@ -193,7 +192,7 @@ func (f *Timers) goTo(seen []uint64, tick uint64) {
 	}
 }
 
-// startAt makes tick the latest one. The filter must be empty.
+// startAt makes tick the latest tick. The filter must be empty.
 func (f *Timers) startAt(tick uint64) {
 	f.started, f.began, f.now, f.swept = true, tick, tick, tick
 }
@@ -270,7 +269,7 @@ func (f *Timers) Stats() engine.PacketStats {
 // edgeError is the share by which a window may be too long: an element at the beginning
 // of a tick is found up to the end of the last tick that its timers run in.
 func (f *Timers) edgeError() float64 {
-	size := float64(f.config.Window.Duration) + float64(f.config.Window.Packets) // one of the two is 0
+	size := float64(f.config.Window.Duration) + float64(f.config.Window.Packets) // either is 0
 	return max(0, (float64(f.window*f.tick.by)-1-size)/size)
 }
 

@@ -19,7 +19,7 @@ type timersClock struct {
 	swept    uint64 // the tick of the last sweep
 	peak     uint64 // timers that ran, the most at a sweep
 
-	forgotten int64 // elements up to this time may copy a forgotten one
+	forgotten int64 // elements up to this time may be copies of forgotten elements
 	late      lateElements
 	held      [calendar.Quorum]heldElement
 	waiting   int // elements in held
@@ -29,7 +29,7 @@ type timersClock struct {
 type heldElement struct {
 	digest digest.Digest
 	time   int64
-	isCopy bool // copy of one that was held when it came
+	isCopy bool // a copy of an element in quarantine
 	late   bool // it was counted as late
 }
 
@@ -145,7 +145,7 @@ func (f *Timers) add(seen []uint64, d *digest.Digest, at int) {
 	f.enqueue(seen, []digest.Digest{*d}, at)
 }
 
-// copiesHeld reports whether an element copies one in quarantine.
+// copiesHeld reports whether an element is a copy of an element in quarantine.
 func (f *Timers) copiesHeld(d *digest.Digest, t int64) bool {
 	for i := range f.held[:f.waiting] {
 		h := &f.held[i]

@@ -10,9 +10,9 @@ import (
 )
 
 // timersLog has the lines that elements came to since some sweep, as long as these are
-// few. A sweep of its lines is one of all, so packets that are rare for the window do not
-// have all lines swept for each of them. An element stays in it for up to three sweeps,
-// which makes the cost of them constant for each element.
+// few. A sweep of its lines does for a sweep of all lines, so packets that are rare for the
+// window do not have all lines swept for each. An element stays in it for up to three
+// sweeps: so their cost is constant for each element.
 type timersLog struct {
 	entries []timersEntry // in the order of their ticks
 	full    bool          // elements since the last sweep are missing
@@ -23,7 +23,7 @@ type timersLog struct {
 type timersEntry struct{ line, tick uint64 }
 
 const (
-	// linesForEntry keeps a sweep of the log cheaper than one of all lines.
+	// linesForEntry keeps a sweep of the log cheaper than a sweep of all lines.
 	linesForEntry = 8
 	// mostLogEntries bounds the log to 64 KiB, which do not count as the filter's memory.
 	mostLogEntries = 4096

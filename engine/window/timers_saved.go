@@ -7,8 +7,7 @@ import (
 	"io"
 
 	"github.com/flowdedup/flowdedup/asm/line"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -39,8 +38,8 @@ func (s *timersState) fields() snapshot.Fields {
 
 // Snapshot writes the filter's contents, for RestoreTimers. Arguments and errors are as
 // in Timed.Snapshot.
-func (f *Timers) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("window: Timers.Snapshot", f.arena)
+func (f *Timers) Snapshot(w io.Writer, secret engine.Secret, label string) error {
+	f.arena.CheckOpen("window: Timers.Snapshot")
 	lines := len(f.arena.Lines())
 	state := timersState{f.config, uint64(lines), f.timersClock, f.clock.Latest(), f.clock.Votes(), f.counts}
 	out := snapshot.NewWriter(w, snapshot.Timers, secret, label, state.fields())

@@ -3,8 +3,6 @@
 package window
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,22 +10,11 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/layout"
 )
-
-func newTimers(t testing.TB, c TimersConfig) *Timers {
-	t.Helper()
-	f, err := NewTimers(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
 
 // TestTimersAgainstPaper compares verdicts with the verdicts of the filter as printed, in
 // the same ticks, where neither has false positives.
@@ -96,33 +83,6 @@ func TestTimersWindow(t *testing.T) {
 	}
 }
 
-// TestTimersBatches cuts a stream into calls, and restarts the filter between them.
-func TestTimersBatches(t *testing.T) {
-	for _, c := range []TimersConfig{
-		{Window: mustWindow(t, "100us")}, {Window: mustWindow(t, "1ms"), K: 4, Equal: 2}, {Window: mustWindow(t, "1us"), TimerBits: 16, Refresh: true},
-		{Window: mustWindow(t, "n:500"), K: 1},
-	} {
-		for name, next := range check.Clocks(100_000) {
-			c.Memory = 64 * layout.LineSize // enough for false positives
-			whole := newTimers(t, c)
-			s := check.RandomPackets(82, 20_000, next)
-			want := s.Verdicts(whole, 1)
-			f, rng := newTimers(t, c), rand.New(rand.NewPCG(83, 83))
-			for at := 0; at < len(want); {
-				to := min(at+1+rng.IntN(3000), len(want))
-				part := s.Part(at, to)
-				if !slices.Equal(part.Verdicts(f, 1+rng.IntN(2000)), want[at:to]) {
-					t.Fatalf("%+v, %s: other verdicts from packet %d to %d", c, name, at, to)
-				}
-				at, f = to, check.Restart(t, f, RestoreTimers)
-			}
-			if f.Stats() != whole.Stats() || !slices.Equal(f.arena.Lines(), whole.arena.Lines()) {
-				t.Errorf("%+v, %s: %+v, want %+v", c, name, f.Stats(), whole.Stats())
-			}
-		}
-	}
-}
-
 // TestTimersLog compares filters with and without a log of lines, where bursts that
 // overflow it and packets that come rarely follow each other.
 func TestTimersLog(t *testing.T) {
@@ -186,34 +146,6 @@ func TestTimersRate(t *testing.T) {
 				t.Errorf("%+v, %d elements in a line: rate %.3g, predicted %.3g", c, load, got, want)
 			}
 		}
-	}
-}
-
-func TestNewTimersErrors(t *testing.T) {
-	w := Window{Duration: time.Millisecond}
-	for _, c := range []struct {
-		config TimersConfig
-		want   error
-	}{
-		{TimersConfig{Memory: 64}, engine.ErrWindow},
-		{TimersConfig{Memory: 64, Window: Window{None: true}}, engine.ErrWindow},
-		{TimersConfig{Memory: 63, Window: w}, engine.ErrMemory},
-		{TimersConfig{Memory: 64, Window: w, K: 9}, ErrTimers},
-		{TimersConfig{Memory: 64, Window: w, K: -1}, ErrTimers},
-		{TimersConfig{Memory: 64, Window: w, K: 3, Equal: 4}, ErrTimers},
-		{TimersConfig{Memory: 64, Window: w, TimerBits: 12}, ErrTimers},
-		{TimersConfig{Memory: 64, Window: w, TimerBits: 32}, ErrTimers},
-	} {
-		f, err := NewTimers(c.config)
-		if !errors.Is(err, c.want) || f != nil {
-			t.Errorf("%+v: %v, want %v", c.config, err, c.want)
-		}
-		if check := c.config.Check(); c.want != engine.ErrMemory && fmt.Sprint(check) != fmt.Sprint(err) {
-			t.Errorf("%+v: Check says %v, NewTimers %v", c.config, check, err)
-		}
-	}
-	if f := newTimers(t, TimersConfig{Window: w}); f.Stats().MemoryBytes != DefaultMemory(w, 0) {
-		t.Errorf("%+v", f.Stats())
 	}
 }
 

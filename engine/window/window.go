@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package window finds the elements of a stream that are copies of earlier ones within a
-// window of time or of elements. For streams without a window in fixed memory see package
+// Package window finds the elements of a stream that are copies of earlier elements within a
+// window of time or of elements:
+//
+//	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Millisecond}})
+//	filter.TestAndSet(seen, digests, times, nil) // bit i of seen: element i is a copy
+//
+// For streams without a window in fixed memory see package
 // stream; for counts of distinct elements see packages distinct and sliding. All filters
-// implement engine.PacketFilter, and their constructors return errors that wrap
-// engine.ErrWindow, engine.ErrFPR, engine.ErrMemory or ErrTimers.
+// implement engine.PacketFilter. Errors about configurations wrap engine.ErrConfig.
 //
 //	filter       for                                              files
 //	Timed        all traffic: the filter to use                   timed.go, timed_*.go
@@ -12,9 +16,9 @@
 //	Exact        the reference of both                            exact.go
 //	Timers       a method of the literature                       timers.go, timers_*.go
 //
-// What they share: the time in ticks (ticks.go), packets that are late (lateness.go), growth
-// (timed_grow.go, coarse_grow.go, working_set.go). Landmarks cut a stream into windows that
-// begin by the clock (landmark.go).
+// Timed and Coarse share their rows (rowfilter.go), growth (timed_grow.go, working_set.go),
+// the time in ticks (ticks.go) and the count of packets that are late (lateness.go).
+// Landmarks cut a stream into windows that begin by the clock (landmark.go).
 package window
 
 import (

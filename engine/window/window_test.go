@@ -5,7 +5,6 @@ package window
 import (
 	"errors"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,25 +42,6 @@ func TestParseWindow(t *testing.T) {
 	} {
 		if w, err := Parse(text); !errors.Is(err, engine.ErrWindow) {
 			t.Errorf("ParseWindow(%q) = %+v, %v, want ErrWindow", text, w, err)
-		}
-	}
-}
-
-// TestWindowFields checks the errors of windows that no text stands for.
-func TestWindowFields(t *testing.T) {
-	for _, c := range []struct {
-		window Window
-		says   string
-	}{
-		{Window{}, "set exactly one of Duration, Packets and None"},
-		{Window{Duration: 1, Packets: 1}, "set exactly one"},
-		{Window{Packets: 1, None: true}, "set exactly one"},
-		{Window{Duration: -1}, "duration -1ns"},
-		{Window{Packets: -1}, "-1 packets"},
-	} {
-		_, err := NewTimed(TimedConfig{Window: c.window})
-		if !errors.Is(err, engine.ErrWindow) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: %v, want %q", c.window, err, c.says)
 		}
 	}
 }

@@ -22,8 +22,8 @@ const (
 // few elements in a burst say little about a window.
 const mostAhead = 16
 
-// workingSet measures how many elements a filter must remember for a window: the ones
-// kept in the last eight slices, each an eighth of the window, and in the current one.
+// workingSet measures how many elements a filter must remember for a window: the elements
+// kept in the last eight slices, each an eighth of the window, and in the current slice.
 // Its clock takes the last element of each group as a sample. If the clock jumps, the
 // count starts again; the peak stays.
 type workingSet struct {
@@ -36,7 +36,7 @@ type workingSet struct {
 	peak   uint64
 
 	// since is the number of elements kept since began. began is the first sample, or the
-	// first one after the clock jumped or the filter grew.
+	// first sample after the clock jumped or the filter grew.
 	began int64
 	since uint64
 
@@ -45,7 +45,7 @@ type workingSet struct {
 	counted uint64 // elements counted, without the group
 
 	late    lateness
-	horizon horizon // of filters that have one
+	horizon horizon // of Timed
 }
 
 // newWorkingSet returns the empty set of a window, in ticks, for a filter whose horizon
@@ -59,8 +59,8 @@ func newWorkingSet(window int64, lines int) workingSet {
 	}
 }
 
-// observe counts the elements that seen does not mark as copies, and the late ones if
-// there may be any. Groups continue from call to call, so the sizes of calls do not
+// observe counts the elements that seen does not mark as copies and, if there may be any,
+// the late elements. Groups continue from call to call, so the sizes of calls do not
 // matter.
 func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	at := 0
@@ -86,7 +86,7 @@ func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	}
 }
 
-// add counts a group of which kept elements were kept, and takes the last one as a
+// add counts a group of which kept elements were kept, and takes the last element as a
 // sample.
 func (m *workingSet) add(kept uint64, last int64) {
 	m.counted += groupElements
@@ -127,7 +127,7 @@ func (m *workingSet) inWindow(kept uint64, before, now int64) uint64 {
 	return min(kept, part+1)
 }
 
-// advance makes the slice of t the current one. Elements that are late by less than a
+// advance makes the slice of t current. Elements that are late by less than a
 // window count with the others, as they are remembered as long.
 func (m *workingSet) advance(t int64) {
 	window := windowSlices * m.length
@@ -199,7 +199,7 @@ func linesOfSize(lines float64) int {
 // one element in four million evicts one of six cells, and at most half of the cells.
 //
 // Digests spread evenly, so the load of a line is a Poisson variable. An element that
-// finds all cells live evicts one. For six cells that has a probability of 2.7e-7 at a mean
+// finds all cells live evicts a live element. For six cells that has a probability of 2.7e-7 at a mean
 // of 1/4, 1.4e-5 at 1/2, 5.9e-4 at 1, 4.5e-3 at 1.5 and 8.4e-2 at 3.
 func spareLoad(inserted uint64, cells int) float64 {
 	const least, step = 0.25, 1.0 / 16

@@ -28,7 +28,7 @@ func (l Level) String() string {
 }
 
 // Best is the level that kernels run at: the best level of the CPU. A function without a
-// kernel for it runs the next plainer one. Only tests change it.
+// kernel for it runs the next plainer kernel. Only tests change it.
 var Best = slices.Max(Levels())
 
 // BestAES is the best level for AES that the CPU has.

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Guarded returns n values in memory that ends at a page without access or, with front,
@@ -38,14 +39,14 @@ func AtLevel(level cpu.Level, f func()) {
 	f()
 }
 
-// ForLevels runs a test with each level that the CPU has except the plain one, which
+// ForLevels runs a test with each level that the CPU has except the plain level, which
 // kernels are compared with.
 func ForLevels(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	runLevels(t, cpu.Levels()[1:], test)
 }
 
-// ForEveryLevel runs a test with each level, the plain one too.
+// ForEveryLevel runs a test with each level, the plain level too.
 func ForEveryLevel(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	runLevels(t, cpu.Levels(), test)
@@ -67,6 +68,16 @@ func BenchLevels(b *testing.B, run func(b *testing.B)) {
 			AtLevel(level, func() { run(b) })
 		})
 	}
+}
+
+// Lines returns lines of zeros, kib KiB in all, on huge pages where the system grants them.
+func Lines(b *testing.B, kib int) []layout.Line {
+	arena, err := layout.NewArena(kib << 10 / layout.LineSize)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { arena.Close() })
+	return arena.Lines()
 }
 
 // Measure times call, which handles this number of elements, and calls prepare before

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // Config defines the copies of a judge. The zero value is policy owner for all exporters, with room
@@ -48,7 +48,7 @@ type Config struct {
 	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
 	// points.
 	Memory int
-	Secret secret.Secret
+	Secret engine.Secret
 }
 
 const (

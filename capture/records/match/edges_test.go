@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
 // TestPairsRestoreInvalid refuses sizes and numbers of records that pairs never have.
 func TestPairsRestoreInvalid(t *testing.T) {
-	key := secret.Secret{7}
+	key := engine.Secret{7}
 	for _, c := range []struct{ lines, first, next uint64 }{
 		{leastPairLines - 1, 1, 1}, {leastPairLines, 0, 0}, {leastPairLines, 2, 1}, {leastPairLines, 1, leastPairLines + 2},
 	} {

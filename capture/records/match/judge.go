@@ -10,8 +10,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Judgment details a judge's verdict on a record.
@@ -80,7 +80,7 @@ func New(cfg Config) (*Judge, error) {
 		return nil, err
 	}
 	j := &Judge{
-		cfg: cfg, points: newPoints(cfg.Points, cfg.Memory/pointsShare/2/pointCost), aes: digest.NewAES(cfg.Secret.AESKey(secret.Records)),
+		cfg: cfg, points: newPoints(cfg.Points, cfg.Memory/pointsShare/2/pointCost), aes: digest.NewAES(cfg.Secret.AESKey(engine.UseRecords)),
 		matrix: map[[2]uint32]uint64{}, needed: cfg.needed(),
 	}
 	var err error

@@ -10,7 +10,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -128,7 +128,7 @@ func atDistance(end uint32, code uint64) uint32 {
 // snapshot writes all flows for restoreOwners, under the secret of their hashes. Only the same
 // label, of at most snapshot.MaxLabel bytes, restores them. Points are saved as numbers, and
 // ranks not at all. Errors come from w. snapshot panics after Close.
-func (o *owners) snapshot(w io.Writer, secret secret.Secret, label string) error {
+func (o *owners) snapshot(w io.Writer, secret engine.Secret, label string) error {
 	o.arena.CheckOpen("Owners.Snapshot")
 	most, grown, cells := o.first<<o.most, uint64(o.grown), uint64(layout.OwnerCells)
 	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&most, &grown, &cells})

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -247,7 +247,7 @@ func TestOwnersSnapshot(t *testing.T) {
 		o.report(r)
 	}
 	var saved bytes.Buffer
-	key := secret.Secret{7}
+	key := engine.Secret{7}
 	if err := o.snapshot(&saved, key, "label"); err != nil {
 		t.Fatal(err)
 	}
@@ -342,13 +342,13 @@ func TestOwnersGrow(t *testing.T) {
 func resaved(t *testing.T, o *owners, memory int) *owners {
 	t.Helper()
 	var saved bytes.Buffer
-	if err := o.snapshot(&saved, secret.Secret{7}, ""); err != nil {
+	if err := o.snapshot(&saved, engine.Secret{7}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if saved.Len() > o.Bytes()+1000 {
 		t.Errorf("%d bytes are saved of a table of %d", saved.Len(), o.Bytes())
 	}
-	restored, err := restoreOwners(&saved, snapshot.RestoreConfig{Secret: secret.Secret{7}, Memory: memory})
+	restored, err := restoreOwners(&saved, snapshot.RestoreConfig{Secret: engine.Secret{7}, Memory: memory})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -98,7 +98,7 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 }
 
 // snapshot writes all records that are remembered.
-func (p *pairs) snapshot(w io.Writer, secret secret.Secret, label string) error {
+func (p *pairs) snapshot(w io.Writer, secret engine.Secret, label string) error {
 	lines, first, next := uint64(len(p.older)), p.first, p.next
 	out := snapshot.NewWriter(w, snapshot.Pairs, secret, label, snapshot.Fields{&lines, &first, &next})
 	out.Lines(p.arena, 0, int(lines))

@@ -31,7 +31,7 @@ var heldFigures = []struct{ page, text, folder, test string }{
 	{manual + "plan.md", "within a fifth, below 1 % a third", "engine/sizing", "TestReplay"},
 	{manual + "recipes.md", "40 of 292 copies", dedupTests, "TestManualFigures"},
 	{manual + "keep.md", "| `--keep flow` | 319 | 14 | 0 |", "bench/analyzers", "TestFigures"},
-	{manual + "distinct.md", "standard error 0.54 %", "engine/distinct/sketch", "TestError"},
+	{manual + "distinct.md", "standard error 0.54 %", "engine/distinct", "TestError"},
 	{manual + "plan.md", "In tests false positive rates agree within 10 %", "cmd/flowdedup/internal/plan", "TestPlanRates"},
 	{manual + "windows.md", "`coarse` has windows up to 0.8 %, rarely 1.6 %, longer; `fine` 3.2 %, rarely 6.5 %", "engine/window", "TestCoarseWindow"},
 }

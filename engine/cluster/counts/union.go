@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -215,7 +215,7 @@ func rowsOf(ctx context.Context, j *countfile.Joint, zone *time.Location) (rows 
 			if v4Key != s.Key {
 				v4 = countfile.Merged{}
 			}
-			rows = append(rows, rowOf(j, zone, s.Key, "all", windows.Sum(v4.Counts, m.Counts), sketch.Sum(v4.Packets, m.Packets)))
+			rows = append(rows, rowOf(j, zone, s.Key, "all", windows.Sum(v4.Counts, m.Counts), distinct.Sum(v4.Packets, m.Packets)))
 		}
 	}
 	return rows, nil

@@ -8,9 +8,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // shownWindows is how many windows of counts a status has.
@@ -21,7 +21,7 @@ func (f *Folder) CountsFolder() string { return f.at("counts") }
 
 // countsKey returns an identifier of the hub's key, for files of counts.
 func (s *Settings) countsKey() string {
-	key := secret.Secret(s.Key).AESKey(secret.Counts)
+	key := engine.Secret(s.Key).AESKey(engine.UseCounts)
 	return hex.EncodeToString(key[:8])
 }
 

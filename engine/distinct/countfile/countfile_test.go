@@ -17,7 +17,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
 // contents are the contents of a set, or of a sketch of it.
@@ -25,7 +24,7 @@ func contents(width uint, words []uint64, sketched bool) distinct.Contents {
 	words = slices.Compact(slices.Sorted(slices.Values(words)))
 	c := distinct.Contents{Width: width, Count: uint64(len(words)), Words: slices.Values(words)}
 	if sketched {
-		s := new(sketch.Sketch)
+		s := new(distinct.Sketch)
 		c.AddTo(s)
 		return distinct.Contents{Width: width, Sketch: s}
 	}
@@ -91,7 +90,7 @@ func TestMerge(t *testing.T) {
 				for w := range set {
 					all[w]++
 				}
-				if got.Sensors[i] != sketch.Exactly(uint64(len(set))) {
+				if got.Sensors[i] != distinct.Exactly(uint64(len(set))) {
 					t.Errorf("sensor %d has %v, want %d", i, got.Sensors[i], len(set))
 				}
 			}
@@ -105,7 +104,7 @@ func TestMerge(t *testing.T) {
 						only++
 					}
 				}
-				if got.Only[a] != sketch.Exactly(uint64(only)) {
+				if got.Only[a] != distinct.Exactly(uint64(only)) {
 					t.Errorf("only sensor %d: %v, want %d", a, got.Only[a], only)
 				}
 				for b := a + 1; b < sensors; b++ {
@@ -115,7 +114,7 @@ func TestMerge(t *testing.T) {
 							both++
 						}
 					}
-					if got.Both[a][b] != sketch.Exactly(uint64(both)) {
+					if got.Both[a][b] != distinct.Exactly(uint64(both)) {
 						t.Errorf("sensors %d and %d: %v, want %d", a, b, got.Both[a][b], both)
 					}
 				}
@@ -138,7 +137,7 @@ func TestMergeLowBound(t *testing.T) {
 			parts = append(parts, Part{i, &f.Windows[0].Series[0]})
 		}
 		m, err := Merge(context.Background(), parts, len(parts), true)
-		if err != nil || m.Method != methodSketch || m.Low < n || m.Distinct < n || m.High < m.Distinct || m.Sensors[0] != sketch.Exactly(n) {
+		if err != nil || m.Method != methodSketch || m.Low < n || m.Distinct < n || m.High < m.Distinct || m.Sensors[0] != distinct.Exactly(n) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	}
@@ -169,12 +168,12 @@ func TestMergeSketches(t *testing.T) {
 		if err != nil || m.Method != methodSketch {
 			t.Fatal(err, m.Method)
 		}
-		inside := func(what string, e sketch.Estimate, n int) {
+		inside := func(what string, e distinct.Estimate, n int) {
 			if e.Low > uint64(n) || e.High < uint64(n) || e.Low > e.Distinct || e.Distinct > e.High {
 				t.Errorf("%d bits, %s: %v, the truth is %d", width, what, e, n)
 			}
 		}
-		inside("union", sketch.Estimate{Distinct: m.Distinct, Low: m.Low, High: m.High}, len(all))
+		inside("union", distinct.Estimate{Distinct: m.Distinct, Low: m.Low, High: m.High}, len(all))
 		for a, set := range sets {
 			only, both := 0, 0
 			for w := range set {
@@ -191,7 +190,7 @@ func TestMergeSketches(t *testing.T) {
 				inside("both", m.Both[a][2], both)
 			}
 		}
-		if m.Sensors[2] != sketch.Exactly(uint64(len(sets[2]))) {
+		if m.Sensors[2] != distinct.Exactly(uint64(len(sets[2]))) {
 			t.Errorf("the sensor with a set has %v", m.Sensors[2])
 		}
 	}
@@ -324,8 +323,8 @@ func TestSeriesRefused(t *testing.T) {
 		contents distinct.Contents
 		want     error
 	}{
-		"before a window": {0, contents(32, []uint64{1}, false), ErrSeries},
-		"a sample":        {1, sample, ErrSeries},
+		"before a window": {0, contents(32, []uint64{1}, false), errSeries},
+		"a sample":        {1, sample, errSeries},
 		"a set":           {1, contents(32, []uint64{1}, false), nil},
 	} {
 		w := NewWriter(new(bytes.Buffer), testHeader)

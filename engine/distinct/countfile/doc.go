@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package countfile saves the distinct counters of windows, and unites those of several
-// sensors.
+// Package countfile saves the distinct counters of windows, and unites the counters of
+// several sensors, as the example of Merge does. writer.go and reader.go have the format,
+// merge.go the union (with cursor.go), joint.go and span.go the windows of several files.
 //
 // A [Writer] writes the contents of package distinct's counters, window by window. [Open]
 // finds the windows of a file, and [Merge] unites the sensors' parts of a window as a
 // stream: a set of any size takes a block of memory for each file. Sets unite exactly; if
-// one sensor has a sketch, the union is a sketch.
+// any sensor has a sketch, the union is a sketch.
 //
 // # Format
 //
@@ -19,7 +20,7 @@
 //	   is cut, "seen_from" and "seen_to" bound the part that was counted.
 //	S  JSON: a series of it: key, family, packets; "set" with width and count, or "sketch".
 //	B  a block of a set: see package wordset. Words ascend from block to block.
-//	R  the registers of a sketch: see package sketch.
+//	R  the registers of a sketch: see distinct.Sketch.Append.
 //	E  nothing. The last record: a file without it is not complete.
 //
 // The version is the last byte of the first eight. Errors about content wrap ErrInvalid,

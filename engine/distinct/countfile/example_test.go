@@ -9,15 +9,15 @@ import (
 	"log"
 	"time"
 
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Two sensors count the sources of an hour. Both know one secret, and each saves its counter. A
 // third program unites the files: how many sources were there in all, and seen by one only?
 func ExampleMerge() {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,8 +47,8 @@ func ExampleMerge() {
 }
 
 // countedAt is the file of a sensor that saw some sources. A real one writes it to a disk.
-func countedAt(sensor string, key secret.Secret, sources []uint32) *countfile.File {
-	counter, err := distinct.NewIPv4Rows(key.AESKey(secret.Permutation), 0)
+func countedAt(sensor string, key engine.Secret, sources []uint32) *countfile.File {
+	counter, err := distinct.NewIPv4Rows(key.AESKey(engine.UsePermutation), 0)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func countedAt(sensor string, key secret.Secret, sources []uint32) *countfile.Fi
 
 	// Counters of different secrets have different words, so a file names its secret, by a number
 	// that does not reveal it.
-	names := key.AESKey(secret.Counts)
+	names := key.AESKey(engine.UseCounts)
 	var b bytes.Buffer
 	w := countfile.NewWriter(&b, countfile.Header{Sensor: sensor, Settings: []countfile.Setting{
 		{Name: countfile.OfSetting, Value: "src"},

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
 // Joint is a window with the parts of all sensors.
@@ -22,8 +21,8 @@ type Joint struct {
 	seen []Span // by Sensors: from the first to the last of a sensor's parts
 }
 
-// Span returns the part of the window that all sensors counted which have it. If one of them
-// ends before another begins, the part ends before it begins.
+// Span returns the part of the window that all sensors counted which have it. If a sensor
+// ends before another sensor begins, the part ends before it begins.
 func (j *Joint) Span() Span {
 	s := Whole(j.Start, j.End)
 	for _, one := range j.seen {
@@ -148,7 +147,7 @@ func (w *Writer) union(ctx context.Context, s *JointSeries) error {
 	}
 	packets := uint64(0)
 	for _, p := range s.Parts {
-		packets = sketch.Sum(packets, p.Series.Packets)
+		packets = distinct.Sum(packets, p.Series.Packets)
 	}
 	c := distinct.Contents{Width: cmp.Or(first.kind.Width, s.Parts[0].Series.width)}
 	if first.any {

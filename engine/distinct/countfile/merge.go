@@ -9,7 +9,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
 // Part is a sensor's share of a window, key and family. A sensor may have several.
@@ -25,8 +24,8 @@ type Merged struct {
 	// Sensors has the counts of each sensor, Only the number of elements that no other
 	// sensor has, and Both the number that two have: Both[a][b] with a < b. They are nil
 	// unless asked for.
-	Sensors, Only []sketch.Estimate
-	Both          [][]sketch.Estimate
+	Sensors, Only []distinct.Estimate
+	Both          [][]distinct.Estimate
 }
 
 // The methods of Merged.
@@ -46,16 +45,16 @@ type union struct {
 	words    uint64 // in the sets together
 	sketched []bool // by sensor: it has a sketch
 	any      bool   // any sensor has a sketch
-	all      sketch.Sketch
-	own      []sketch.Sketch // sketch of each sensor, where overlaps need them
-	held     []uint64        // words of sets by sensor
+	all      distinct.Sketch
+	own      []distinct.Sketch // sketch of each sensor, where overlaps need them
+	held     []uint64          // words of sets by sensor
 	only     []uint64
 	both     [][]uint64
 }
 
 // Merge unites the parts of the given number of sensors, at least one, of one window, key
 // and family. With overlap it compares the sensors. It takes 128 KiB for each part, and
-// 16 KiB for each sensor where one has a sketch. Bounds of differences of sketches are
+// 16 KiB for each sensor where any sensor has a sketch. Bounds of differences of sketches are
 // the extremes of the bounds of both, so they are wide. Errors wrap ErrInvalid, or come
 // from reading and ctx.
 func Merge(ctx context.Context, parts []Part, sensors int, overlap bool) (Merged, error) {
@@ -90,7 +89,7 @@ func unite(ctx context.Context, parts []Part, sensors int, overlap bool) (*union
 			u.both[i] = make([]uint64, sensors)
 		}
 		if u.any {
-			u.own = make([]sketch.Sketch, sensors)
+			u.own = make([]distinct.Sketch, sensors)
 		}
 	}
 	if err := u.sketches(); err != nil {
@@ -117,12 +116,12 @@ func (u *union) sketches() error {
 	return nil
 }
 
-func (s *Series) readSketch() (*sketch.Sketch, error) {
+func (s *Series) readSketch() (*distinct.Sketch, error) {
 	content, err := s.file.content(nil, s.offset)
 	if err != nil {
 		return nil, err
 	}
-	one := new(sketch.Sketch)
+	one := new(distinct.Sketch)
 	if err := one.Restore(content); err != nil {
 		return nil, s.file.invalid(s.offset, "%v", err)
 	}
@@ -202,14 +201,14 @@ func (u *union) note(word uint64, holders []int) {
 
 // merged returns the result.
 func (u *union) merged() (m Merged) {
-	e := sketch.Exactly(u.words)
+	e := distinct.Exactly(u.words)
 	m.Method = methodSets
 	if u.any {
 		e, m.Method = u.all.Estimate().AtLeast(u.words), methodSketch
 	}
 	m.Distinct, m.Low, m.High = e.Distinct, e.Low, e.High
 	for _, p := range u.parts {
-		m.Packets = sketch.Sum(m.Packets, p.Series.Packets)
+		m.Packets = distinct.Sum(m.Packets, p.Series.Packets)
 		m.MemoryBytes += int(p.Series.Bytes)
 	}
 	if u.kind.Width == 64 && !u.any {
@@ -222,22 +221,22 @@ func (u *union) merged() (m Merged) {
 }
 
 // compare computes the overlaps of the sensors, given the union of all.
-func (u *union) compare(m *Merged, all sketch.Estimate) {
+func (u *union) compare(m *Merged, all distinct.Estimate) {
 	n := len(u.sketched)
-	m.Sensors, m.Only, m.Both = make([]sketch.Estimate, n), make([]sketch.Estimate, n), make([][]sketch.Estimate, n)
+	m.Sensors, m.Only, m.Both = make([]distinct.Estimate, n), make([]distinct.Estimate, n), make([][]distinct.Estimate, n)
 	for a := range n {
-		m.Sensors[a] = sketch.Exactly(u.held[a])
+		m.Sensors[a] = distinct.Exactly(u.held[a])
 		if u.sketched[a] {
 			m.Sensors[a] = u.own[a].Estimate().AtLeast(u.held[a])
 		}
 	}
 	for a := range n {
-		m.Only[a], m.Both[a] = sketch.Exactly(u.only[a]), make([]sketch.Estimate, n)
+		m.Only[a], m.Both[a] = distinct.Exactly(u.only[a]), make([]distinct.Estimate, n)
 		if u.any {
 			m.Only[a] = all.Minus(u.others(a)).Within(m.Sensors[a])
 		}
 		for b := a + 1; b < n; b++ {
-			m.Both[a][b] = sketch.Exactly(u.both[a][b])
+			m.Both[a][b] = distinct.Exactly(u.both[a][b])
 			if u.sketched[a] || u.sketched[b] {
 				pair := u.own[a]
 				pair.Merge(&u.own[b])
@@ -249,8 +248,8 @@ func (u *union) compare(m *Merged, all sketch.Estimate) {
 }
 
 // others estimates the union of all sensors but one.
-func (u *union) others(one int) sketch.Estimate {
-	var s sketch.Sketch
+func (u *union) others(one int) distinct.Estimate {
+	var s distinct.Sketch
 	for i := range u.own {
 		if i != one {
 			s.Merge(&u.own[i])

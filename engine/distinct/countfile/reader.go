@@ -15,8 +15,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
 // ErrInvalid is wrapped by errors about the content of files.
@@ -26,7 +26,7 @@ const (
 	recordHead = 5 // bytes of a record before its content
 	recordTail = 4 // bytes of a record after its content
 	// maxText bounds the content of records of JSON, and maxParts the windows and series
-	// of a file, so that a hostile one takes bounded memory: 64 MB.
+	// of a file, so that a hostile file takes bounded memory: 64 MB.
 	maxText  = 64 << 10
 	maxParts = 1 << 19
 	maxName  = 256
@@ -35,7 +35,7 @@ const (
 // limits are the longest contents by kind of record.
 var limits = map[byte]int{
 	recordHeader: maxText, recordWindow: maxName, recordSeries: maxText,
-	recordBlock: wordset.MaxBytes, recordRegisters: sketch.Size, recordEnd: 0,
+	recordBlock: wordset.MaxBytes, recordRegisters: distinct.SketchSize, recordEnd: 0,
 }
 
 // File is a file whose windows can be merged.

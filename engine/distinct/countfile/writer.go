@@ -14,8 +14,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
 )
 
-// ErrSeries is wrapped by errors about contents that a Writer cannot take.
-var ErrSeries = errors.New("not a series for a file of counts")
+// errSeries begins errors about contents that a Writer cannot take.
+var errSeries = errors.New("not a series for a file of counts")
 
 const magic = "FLOWCNT1"
 
@@ -96,7 +96,7 @@ func (w *Writer) Window(s Span) error {
 // Series writes the contents of a counter in the last window that was begun. They must
 // not be a sample, and come from a counter with the secret that Header.Settings stand for:
 // elements are compared by their words. packets is the number of packets that the elements
-// come from. Errors wrap ErrSeries, or come from writing.
+// come from. Errors are about the series, or come from writing.
 func (w *Writer) Series(key, family string, packets uint64, c distinct.Contents) error {
 	if w.err == nil {
 		w.err = w.check(c)
@@ -122,9 +122,9 @@ func (w *Writer) Series(key, family string, packets uint64, c distinct.Contents)
 func (w *Writer) check(c distinct.Contents) error {
 	switch {
 	case !w.begun:
-		return fmt.Errorf("%w: no window has begun", ErrSeries)
+		return fmt.Errorf("%w: no window has begun", errSeries)
 	case c.Level > 0:
-		return fmt.Errorf("%w: it is a sample, and others have another one", ErrSeries)
+		return fmt.Errorf("%w: it is a sample, and others have another one", errSeries)
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (s *Series[E]) Add(packets []uint32, base int) []E {
 	return s.items[n:]
 }
 
-// Of returns the number of a packet's element, of which it has one, and the element itself. It
+// Of returns the number of the only element of a packet, and the element itself. It
 // returns nil if there is none.
 func (s *Series[E]) Of(packet uint32) (number int, element []E) {
 	n, found := slices.BinarySearch(s.packets, packet)
@@ -213,7 +213,7 @@ func (s *Series[E]) pick(numbers []uint32) []E {
 	return s.picked
 }
 
-// countKey counts the elements of one key; with a past, only the unseen ones.
+// countKey counts the elements of one key; with a past, only the unseen elements.
 func (b *Batch) countKey(w *window, key int, to uint32) error {
 	e, k, cfg := &b.keys[key], &w.keys[key], b.counter.cfg
 	by := b.counter.impliedBy[key]
@@ -240,10 +240,10 @@ func (b *Batch) countKey(w *window, key int, to uint32) error {
 type seriesRun struct {
 	key int
 	id  SeriesID
-	to  uint32 // packets before this one
+	to  uint32 // packets before it
 	// firstSeen means that first sightings are to be reported.
 	firstSeen bool
-	implies   bool // its elements imply others, so the unseen ones are listed
+	implies   bool // its elements imply others, so the unseen elements are listed
 	implied   bool // another key has its packet counts: see takePackets
 }
 
@@ -285,7 +285,7 @@ func countSeries[E any](
 }
 
 // addFirstSeen records the elements whose bit in b.seen is clear. packets are the packets
-// of all elements, and first describes the first one.
+// of all elements, and first describes the first packet.
 func (b *Batch) addFirstSeen(packets []uint32, first FirstSeen) {
 	b.numbers = appendUnset(b.numbers[:0], b.seen, len(packets))
 	for _, i := range b.numbers {
@@ -325,7 +325,7 @@ func (b *Batch) sortFirst() {
 		b.numbers[b.first[i].Packet-low+1]++
 	}
 	for i := range b.numbers[1:] {
-		b.numbers[i+1] += b.numbers[i] // sightings of the packets up to low+i: where those of the next packet begin
+		b.numbers[i+1] += b.numbers[i] // sightings of the packets up to low+i: the next packet's begin there
 	}
 	b.sorted = resize(b.sorted, len(b.first))
 	for i := range b.first {
@@ -375,7 +375,7 @@ func countBits(words []uint64, first, last uint32) (n uint64) {
 	return n
 }
 
-// appendUnset appends the numbers of the unset ones of the first n bits.
+// appendUnset appends the numbers of the unset bits among the first n.
 func appendUnset(numbers []uint32, words []uint64, n int) []uint32 {
 	for w, word := range words {
 		word = ^word

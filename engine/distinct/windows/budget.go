@@ -6,7 +6,7 @@ import "github.com/flowdedup/flowdedup/engine"
 
 // budget is the memory that all counters have together. Of a quarter of it, or of more if
 // that is too little, all possible counters have equal shares: of the current window, of
-// the one before it, which waits for late packets, of the whole stream, and of the past. So
+// the window before, which waits for late packets, of the whole stream, and of the past. So
 // a new window finds memory whatever the others hold. The rest goes to the counters that
 // need it first.
 type budget struct {
@@ -54,7 +54,7 @@ func (c *Config) LeastBudget() int {
 }
 
 // peak returns the memory that a counter of the given size takes at most: while it grew to
-// this size it had half as much besides. Large ones return that part as they grow.
+// this size it had half as much besides. Large counters return that part as they grow.
 func peak(size int) int { return size + min(size/2, 2<<20) }
 
 // share is the guaranteed size of each counter.
@@ -94,8 +94,8 @@ func (b *budget) spread(counters []engine.Bounded, windows, reserved int, fallba
 	}
 }
 
-// othersLimit bounds the memory of all windows except the current one. It is also the bound
-// for the counters of the next one.
+// othersLimit bounds the memory of all windows except the current window. It is also the
+// bound for the counters of the next window.
 func (b *budget) othersLimit() int {
 	if b.total == 0 {
 		return othersLimit
@@ -117,7 +117,7 @@ func (c *Counter) shareBudget() {
 	c.budget.spread(c.bounded, c.windowsWithShares(), reserved, c.sketchInstead)
 }
 
-// makeRoom closes the oldest windows until the one that has just opened fits into the budget.
+// makeRoom closes the oldest windows until the window that has just opened fits into the budget.
 func (c *Counter) makeRoom() {
 	c.opened = false
 	if c.budget.total == 0 {
@@ -132,7 +132,7 @@ func (c *Counter) makeRoom() {
 	c.shareBudget()
 }
 
-// windowsWithShares returns how many windows share the budget: the open ones, and the past.
+// windowsWithShares returns how many windows share the budget: the open windows, and the past.
 func (c *Counter) windowsWithShares() (n int) {
 	c.allWindows(func(*window) { n++ })
 	if c.past != nil {

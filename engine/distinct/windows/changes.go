@@ -7,16 +7,15 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 )
 
 // Changes describes how the elements of a window differ from the elements of the window
 // right before it. The numbers are exact where both counts are.
 type Changes struct {
-	New       sketch.Estimate // elements that the window before did not have
-	Returning sketch.Estimate // elements that both have
-	Gone      sketch.Estimate // elements that only the window before had
+	New       distinct.Estimate // elements that the window before did not have
+	Returning distinct.Estimate // elements that both have
+	Gone      distinct.Estimate // elements that only the window before had
 }
 
 func (c *Changes) plus(other *Changes) *Changes {
@@ -28,18 +27,18 @@ func (c *Changes) plus(other *Changes) *Changes {
 type changes struct {
 	kept   []kept
 	end    int64 // of the last window
-	latest int64 // end of the latest window so far, noTime before the first one
+	latest int64 // end of the latest window so far, noTime before the first window
 }
 
 // kept is the remembered state of a family.
 type kept struct {
 	distinct.Contents
-	estimate sketch.Estimate
+	estimate distinct.Estimate
 }
 
 // add sets the changes of the counts of a window, and keeps the window's contents. The
-// window before it is the last one that closed, or had no packets. The latter is certain
-// only where all windows so far are earlier ones. Otherwise changes are unknown. afterOpen
+// window before it is the last window that closed, or had no packets. The latter is
+// certain only where all windows so far are earlier. Otherwise changes are unknown. afterOpen
 // means that the window before is open.
 func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 	first, follows := c.latest == noTime, w.start == c.end
@@ -53,7 +52,7 @@ func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 			n.Changes, sum = sum, nil // the sum of the two families before
 			continue
 		}
-		one := kept{series[0].Contents, sketch.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}}
+		one := kept{series[0].Contents, distinct.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}}
 		var packed kept
 		if series = series[1:]; !known {
 			packed = one.pack(one.Words)
@@ -97,7 +96,7 @@ func compare(before, now *kept) (*Changes, kept) {
 	if before.Sketch == nil && now.Sketch == nil {
 		return compareSets(before, now)
 	}
-	var union sketch.Sketch
+	var union distinct.Sketch
 	before.AddTo(&union)
 	now.AddTo(&union)
 	all := union.Estimate()
@@ -155,12 +154,12 @@ func compareSets(before, now *kept) (*Changes, kept) {
 }
 
 // sampleOf estimates the number of elements from the number in a sample.
-func sampleOf(n uint64, level uint) sketch.Estimate {
+func sampleOf(n uint64, level uint) distinct.Estimate {
 	if level == 0 {
-		return sketch.Exactly(n)
+		return distinct.Exactly(n)
 	}
 	sum := rowtable.SampleSum{Weight: float64(uint64(1) << level)}
 	sum.Add(n, uint8(level), 1, 1)
 	low, high := sum.Bounds()
-	return sketch.Estimate{Distinct: uint64(sum.Mean), Low: low, High: high}
+	return distinct.Estimate{Distinct: uint64(sum.Mean), Low: low, High: high}
 }

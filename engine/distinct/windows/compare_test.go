@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
 // reported is a Counter's output for one family of a window, and its saved contents.
@@ -163,13 +163,13 @@ func checkReports(t *testing.T, all []reported, packets []packet, windows calend
 			want = total[key]
 		}
 		n := one.count
-		check := func(what string, e sketch.Estimate, want int) {
+		check := func(what string, e distinct.Estimate, want int) {
 			bounds++
-			if e.Low > uint64(want) || uint64(want) > e.High || exact && e != sketch.Exactly(uint64(want)) {
+			if e.Low > uint64(want) || uint64(want) > e.High || exact && e != distinct.Exactly(uint64(want)) {
 				missed = append(missed, fmt.Sprintf("window %d: %s %s %v, want %d", one.start, n.Key, what, e, want))
 			}
 		}
-		check("distinct", sketch.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}, len(want))
+		check("distinct", distinct.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}, len(want))
 		if one.total || one.start == noTime {
 			continue
 		}

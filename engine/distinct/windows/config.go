@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
@@ -47,7 +46,7 @@ type Config struct {
 	// that find no more memory in Budget also turn into a sketch, in place of a sample.
 	SetLimit uint64
 	FPR      float64 // upper bound for Bloom filters and for rows that forget; 0 stands for engine.DefaultFPR
-	Secret   secret.Secret
+	Secret   engine.Secret
 
 	// FirstSeen makes each Batch report the elements that their window had not seen
 	// before.
@@ -99,31 +98,31 @@ const (
 	methodSketch = "sketch"
 )
 
-// ErrConfig is wrapped by errors about a Config that no Counter can have.
-var ErrConfig = engine.Impossible("impossible counts")
+// errConfig begins errors about a Config.
+var errConfig = engine.Impossible("impossible counts")
 
-// Check returns an error if no Counter can have the configuration. It wraps ErrConfig, or
-// engine.ErrFPR.
+// Check returns an error if no Counter can have the configuration. It wraps
+// engine.ErrConfig.
 func (c *Config) Check() error {
 	calendar, slides := c.Calendar.Every > 0, c.Slide > 0
 	full := c.withDefaults()
 	switch method := full.Method; {
 	case !slices.Contains(Methods(), method):
-		return fmt.Errorf("%w: method %q, must be one of %s", ErrConfig, method, strings.Join(Methods(), ", "))
+		return fmt.Errorf("%w: method %q, must be one of %s", errConfig, method, strings.Join(Methods(), ", "))
 	case !(full.FPR > 0 && full.FPR < 1):
 		return fmt.Errorf("%w: %g", engine.ErrFPR, c.FPR)
 	case slides && (method != methodAuto && method != methodExact && method != methodSketch || c.FirstSeen):
-		return fmt.Errorf("%w: windows that slide have method auto, exact or sketch, and no FirstSeen", ErrConfig)
+		return fmt.Errorf("%w: windows that slide have method auto, exact or sketch, and no FirstSeen", errConfig)
 	case slides && (c.Window < c.Slide || c.Window%c.Slide != 0 || c.Window/c.Slide > MaxSlides):
-		return fmt.Errorf("%w: a window of %v must be 1 to %d slides of %v", ErrConfig, c.Window, MaxSlides, c.Slide)
+		return fmt.Errorf("%w: a window of %v must be 1 to %d slides of %v", errConfig, c.Window, MaxSlides, c.Slide)
 	case c.Changes && (!calendar || slides || method != methodAuto && method != methodExact && method != methodSketch):
-		return fmt.Errorf("%w: Changes are of windows of a calendar, with method auto, exact or sketch", ErrConfig)
+		return fmt.Errorf("%w: Changes are of windows of a calendar, with method auto, exact or sketch", errConfig)
 	case c.Save != nil && (!calendar || slides || method != methodAuto && method != methodSketch):
-		return fmt.Errorf("%w: Save is for windows of a calendar, with method auto or sketch", ErrConfig)
+		return fmt.Errorf("%w: Save is for windows of a calendar, with method auto or sketch", errConfig)
 	}
 	for _, key := range c.Keys {
 		if key.PerPacket != 1 && key.PerPacket != 2 {
-			return fmt.Errorf("%w: key %q has %d elements a packet, must be 1 or 2", ErrConfig, key.Name, key.PerPacket)
+			return fmt.Errorf("%w: key %q has %d elements a packet, must be 1 or 2", errConfig, key.Name, key.PerPacket)
 		}
 	}
 	return nil
@@ -142,21 +141,20 @@ func (c *Config) withDefaults() Config {
 }
 
 // Methods returns the values of Config.Method, the default first. "lru" remembers recent
-// keys in a fixed amount of memory, and counts forgotten ones again. "sketch" remembers
+// keys in a fixed amount of memory, and counts forgotten keys again. "sketch" remembers
 // no key, and estimates their number in 16 KiB.
 func Methods() []string {
 	return []string{methodAuto, methodBloom, methodExact, methodLRU, methodSketch}
 }
 
-// MinBudgetFPR is the lowest rate that a Budget bounds. It is that of rows of digests: they keep
+// MinBudgetFPR is the lowest rate that a Budget bounds: the rate of rows of digests. They keep
 // it for up to 1.8e9 of them, which take 24 GB. Below it a Bloom filter counts, without a bound.
 const MinBudgetFPR = 1e-10
 
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
 // newDigests makes a counter of digests. If it can grow it starts with memory bytes, a
-// Bloom filter with at least c.Memory. A nil pointer in an interface is not nil, so
-// errors return early.
+// Bloom filter with at least c.Memory.
 func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 	switch {
 	case c.Method == methodExact:
@@ -164,23 +162,20 @@ func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 	case c.Method == methodSketch:
 		return distinct.NewSketchedDigests(), nil
 	case c.Method == methodLRU:
-		s, err := stream.NewCounter(stream.Config{Method: methodLRU, FPR: c.FPR, Memory: c.Memory})
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
+		return counterOf[digest.Digest](stream.NewCounter(stream.Config{Method: methodLRU, FPR: c.FPR, Memory: c.Memory}))
 	case c.Method == methodAuto && c.FPR >= MinBudgetFPR:
-		r, err := distinct.NewDigestRows(memory)
-		if err != nil {
-			return nil, err
-		}
-		return r, nil
+		return counterOf[digest.Digest](distinct.NewDigestRows(memory))
 	}
-	l, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: c.FPR, Memory: max(memory, c.Memory)})
+	return counterOf[digest.Digest](distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: c.FPR, Memory: max(memory, c.Memory)}))
+}
+
+// counterOf returns c as an interface, or the error without a counter: a nil pointer in an
+// interface is not nil.
+func counterOf[K any, C engine.Counter[K]](c C, err error) (engine.Counter[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, nil
+	return c, nil
 }
 
 // newAddresses makes a counter of IPv4 addresses that starts with memory bytes.
@@ -191,13 +186,9 @@ func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
 	case methodSketch:
 		return c.newSketchedAddresses(), nil
 	}
-	e, err := distinct.NewIPv4Rows(c.Secret.AESKey(secret.Permutation), memory)
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return counterOf[uint32](distinct.NewIPv4Rows(c.Secret.AESKey(engine.UsePermutation), memory))
 }
 
 func (c *Config) newSketchedAddresses() *distinct.Sketched[uint32] {
-	return distinct.NewSketchedIPv4(c.Secret.AESKey(secret.Permutation))
+	return distinct.NewSketchedIPv4(c.Secret.AESKey(engine.UsePermutation))
 }

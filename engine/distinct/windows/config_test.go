@@ -25,21 +25,21 @@ func TestCheck(t *testing.T) {
 		want error
 	}{
 		"zero values":     {changed(func(*Config) {}), nil},
-		"method":          {changed(func(c *Config) { c.Method = "foo" }), ErrConfig},
+		"method":          {changed(func(c *Config) { c.Method = "foo" }), errConfig},
 		"rate below 0":    {changed(func(c *Config) { c.FPR = -1 }), engine.ErrFPR},
 		"rate of 1":       {changed(func(c *Config) { c.FPR = 1 }), engine.ErrFPR},
-		"no elements":     {changed(func(c *Config) { c.Keys = []Key{{Name: "ip"}} }), ErrConfig},
+		"no elements":     {changed(func(c *Config) { c.Keys = []Key{{Name: "ip"}} }), errConfig},
 		"slides":          {changed(func(c *Config) { c.Slide, c.Window = time.Minute, time.Hour }), nil},
-		"no whole slides": {changed(func(c *Config) { c.Slide, c.Window = time.Minute, 90*time.Second }), ErrConfig},
-		"no window":       {changed(func(c *Config) { c.Slide = time.Minute }), ErrConfig},
-		"too many slides": {changed(func(c *Config) { c.Slide, c.Window = time.Second, 2*time.Hour }), ErrConfig},
-		"slides of lru":   {changed(func(c *Config) { c.Slide, c.Window, c.Method = 1, 2, methodLRU }), ErrConfig},
+		"no whole slides": {changed(func(c *Config) { c.Slide, c.Window = time.Minute, 90*time.Second }), errConfig},
+		"no window":       {changed(func(c *Config) { c.Slide = time.Minute }), errConfig},
+		"too many slides": {changed(func(c *Config) { c.Slide, c.Window = time.Second, 2*time.Hour }), errConfig},
+		"slides of lru":   {changed(func(c *Config) { c.Slide, c.Window, c.Method = 1, 2, methodLRU }), errConfig},
 		"changes":         {changed(func(c *Config) { c.Changes, c.Calendar = true, hour }), nil},
-		"changes of lru":  {changed(func(c *Config) { c.Changes, c.Calendar, c.Method = true, hour, methodLRU }), ErrConfig},
-		"changes of all":  {changed(func(c *Config) { c.Changes = true }), ErrConfig},
+		"changes of lru":  {changed(func(c *Config) { c.Changes, c.Calendar, c.Method = true, hour, methodLRU }), errConfig},
+		"changes of all":  {changed(func(c *Config) { c.Changes = true }), errConfig},
 		"saved exact sets": {changed(func(c *Config) {
 			c.Save, c.Calendar, c.Method = func(int64, int64, []SavedSeries) error { return nil }, hour, methodExact
-		}), ErrConfig},
+		}), errConfig},
 	} {
 		err := tt.cfg.Check()
 		if !errors.Is(err, tt.want) {

@@ -231,7 +231,7 @@ func (c *Counter) closeWindow(_, _ int64, w *window) {
 	c.closing.Go(w.close)
 }
 
-// skipEmpty closes the windows between the latest one that closed and the one from start
+// skipEmpty closes the windows between the latest window that closed and the window from start
 // on, as the changes of the latter count them as empty.
 func (c *Counter) skipEmpty(start int64) {
 	if latest := c.changes.latest; latest != noTime && latest < start {
@@ -257,8 +257,8 @@ func (c *Counter) counts(w *window) []Count {
 	return all
 }
 
-// impliedFPR returns the rate at which a window falsely takes elements for others that
-// imply those of a key: the elements that only these imply are then missing.
+// impliedFPR returns the rate at which a window falsely takes elements for known elements
+// that imply elements of a key: what only the former imply is then missing.
 func (c *Counter) impliedFPR(key int, w *window) float64 {
 	by := c.impliedBy[key]
 	switch {

@@ -11,14 +11,13 @@
 //
 // Memory is taken by the current window, and
 //
-//   - by the next one once seven eighths of the time of this one have passed: as much as
-//     this one's counters need, and at most 1 GiB;
+//   - by the next window once seven eighths of the time of this window have passed: as much
+//     as the counters of this window need, and at most 1 GiB;
 //   - by windows that wait for packets out of order, at most 1 GiB.
 //
 // A Counter returns the memory of closed windows in the background. Config.Budget bounds
 // all memory, including the memory of Config.Past. Elements beyond it are counted by
-// samples. Errors are about memory, come from Config.Emit or from snapshots, or are
-// ErrNoSnapshot.
+// samples. Errors are about memory, or come from Config.Emit or from snapshots.
 //
 //	question                       file
 //	keys, methods, limits          config.go

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // The addresses of each hour, of both versions, from a program's own stream.
 func ExampleCounter() {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func ExampleCounter() {
 	}
 	elements := batch.Elements(0) // of the first key
 	copy(elements.Addr4.Add(of4, 0), v4)
-	digest.NewAES(key.AESKey(secret.Own)).Sum16(elements.V6.Add(of6, 0), v6)
+	digest.NewAES(key.AESKey(engine.UseOwn)).Sum16(elements.V6.Add(of6, 0), v6)
 	if err := counter.Count(batch, nil); err != nil {
 		log.Fatal(err)
 	}

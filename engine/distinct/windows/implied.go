@@ -8,9 +8,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
-// impliedBy holds for each key the key that implies it: itself, another, or -1 for none.
+// impliedBy holds for each key the key that implies it, maybe itself, or -1 for none.
 // An element that came before in the same window, and in the same step of the past if
-// there is one, is not new to either. Then the implied elements of other keys are not new
+// there is a past, is not new to either. Then the implied elements of other keys are not new
 // either: they are not even made.
 //
 // With a past its rows find such elements, if the step is part of one window. Without a
@@ -66,7 +66,7 @@ func (b impliedBy) direct() (keys []int) {
 }
 
 // unseen lists the elements of a series that did not come before in the same window, nor
-// in the same step of the past if there is one. Implied keys are made only from these
+// in the same step of the past, if there is a past. Implied keys are made only from these
 // elements. With a past, windows count only these elements.
 type unseen struct {
 	valid   bool     // if false all elements are counted
@@ -94,7 +94,7 @@ func (u *unseen) addAll(from, end int) {
 	}
 }
 
-// reliable returns how many bits of the counter's last call, from the first one on, mean
+// reliable returns how many bits of the counter's last call, from the first bit on, mean
 // that an element was counted before. They are wrong at the counter's rate of false
 // positives. A sample also sets the bits of elements outside it, and a sketch most bits.
 // A Bloom filter would make the counts of implied keys as approximate as its own.

@@ -17,7 +17,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
@@ -82,12 +81,12 @@ func newSample(seed uint64, n int) *sample {
 
 // interval is a number as a method gives it, and the truth.
 type interval struct {
-	got   sketch.Estimate
+	got   distinct.Estimate
 	truth int
 }
 
 func of(c engine.Counts, truth int) interval {
-	return interval{sketch.Estimate{Distinct: c.Distinct, Low: c.Low, High: c.High}, truth}
+	return interval{distinct.Estimate{Distinct: c.Distinct, Low: c.Low, High: c.High}, truth}
 }
 
 // counted counts digests with a counter, which it closes.
@@ -229,7 +228,7 @@ var intervalMethods = []struct {
 		return of(rows.Count(now), s.span)
 	}},
 	{"sketched slides", func(s *sample) interval {
-		slides := &slidingSketch{sketch.NewSliding(8), int64(time.Second / 8)}
+		slides := &slidingSketch{distinct.NewSlidingSketch(8), int64(time.Second / 8)}
 		slides.TestAndSet(nil, s.digests, s.times)
 		return of(slides.Count(int64(2*time.Second)-1), s.second)
 	}},

@@ -24,7 +24,7 @@ const (
 	// preallocateLeast is the memory from which preallocating pays.
 	preallocateLeast = 256 << 10
 	// closeBehind is the memory from which closing a window takes so long that it is done in
-	// the background: smaller ones may close faster than the background returns memory.
+	// the background: smaller windows may close faster than the background returns memory.
 	closeBehind = 4 << 20
 
 	// budgetAhead bounds the elements that a counter may get within budgetCheck packets.
@@ -51,7 +51,7 @@ func (c *Counter) checkMemory(w *window, t int64) {
 	}
 }
 
-// evictWindows closes windows early while all but the current one hold too much.
+// evictWindows closes windows early while all but the current window hold too much.
 func (c *Counter) evictWindows(current *window) {
 	for {
 		total := 0
@@ -67,7 +67,7 @@ func (c *Counter) evictWindows(current *window) {
 }
 
 // preallocated is the counters of the next window. They are made in the background, large
-// enough not to grow if that window has as many elements as this one.
+// enough not to grow if that window has as many elements as the current window.
 type preallocated struct {
 	start  int64 // of the window
 	keys   []keyCounters
@@ -133,7 +133,7 @@ func successor[E any](
 }
 
 // takePreallocated gives a new window its preallocated counters, if there are any, else the empty
-// ones of a window that closed.
+// counters of a window that closed.
 func (c *Counter) takePreallocated(w *window) {
 	if p := c.preallocated; p != nil && p.start == w.start {
 		<-p.ready
@@ -143,7 +143,7 @@ func (c *Counter) takePreallocated(w *window) {
 	}
 }
 
-// recycle empties the counters of a window that closed for the next one that opens: new memory takes
+// recycle empties the counters of a window that closed for the next window: new memory takes
 // most of the time of windows of a few packets. A budget counts no empty counters, so with a budget
 // recycle closes them.
 func (c *Counter) recycle(w *window) {
@@ -158,7 +158,8 @@ func (c *Counter) recycle(w *window) {
 	c.spare = w.keys
 }
 
-// recycle empties the counter for another window if it is as a new one, else it closes it.
+// recycle empties the counter for another window if its memory is as of a new counter, else
+// it closes the counter.
 func (c *familyCounter[E]) recycle() error {
 	used := c.Counter
 	if used == nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
@@ -41,7 +40,7 @@ type pastKey struct{ v4, v6, mac *sliding.Rows }
 func newPast(cfg *Config, memory int) *past {
 	return &past{
 		cfg: cfg, step: int64(pastStep(cfg.Past)), keys: make([]pastKey, len(cfg.Keys)), memory: memory,
-		addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
+		addresses: sliding.NewAddresses(cfg.Secret.AESKey(engine.UsePermutation)),
 	}
 }
 
@@ -95,7 +94,7 @@ func span(times []int64) (first, last int64) {
 	return first, last
 }
 
-// count counts the elements of a key in a batch. If list is set, it lists the unseen ones.
+// count counts the elements of a key in a batch. If list is set, it lists the unseen elements.
 func (s *past) count(b *Batch, key int, list bool) error {
 	e, k := &b.keys[key], &s.keys[key]
 	s.digests = resize(s.digests, len(e.Addr4.items))

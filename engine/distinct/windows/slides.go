@@ -10,8 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
@@ -23,7 +21,7 @@ const MaxSlides = 4096
 //
 // Counts are emitted when the first packet of a later slide comes. A later packet of the
 // same slide is missing from them, and counts as late; later windows that hold its time
-// include it. A packet whose time is more than a window away from the latest one is an
+// include it. A packet whose time is more than a window away from the latest time is an
 // outlier. It is quarantined until the clock believes it, as one wrong clock must not end
 // all windows.
 type slides struct {
@@ -49,7 +47,7 @@ type slides struct {
 
 func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *slides {
 	s := &slides{
-		cfg: cfg, emitCounts: out, addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
+		cfg: cfg, emitCounts: out, addresses: sliding.NewAddresses(cfg.Secret.AESKey(engine.UsePermutation)),
 		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
 		seen: noExtent, clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
 	}
@@ -311,7 +309,7 @@ func (c *Config) newSliding() (slidingCounter, error) {
 	case methodExact:
 		return sliding.NewMap(c.Window), nil
 	case methodSketch:
-		return &slidingSketch{sketch.NewSliding(int(c.Window / c.Slide)), int64(c.Slide)}, nil
+		return &slidingSketch{distinct.NewSlidingSketch(int(c.Window / c.Slide)), int64(c.Slide)}, nil
 	}
 	s, err := sliding.New(sliding.Config{Window: c.Window, Step: c.Slide, Memory: c.Memory})
 	if err != nil {
@@ -364,7 +362,7 @@ func (f *slidingFamily) count(end int64) Count {
 
 // slidingSketch has a sketch for each slide.
 type slidingSketch struct {
-	sliding *sketch.Sliding
+	sliding *distinct.SlidingSketch
 	slide   int64
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
@@ -26,7 +25,7 @@ type Saved struct {
 // SavedWindow describes an open window that another Counter can continue.
 type SavedWindow struct {
 	Start, End, Packets int64
-	Counters            []SavedCounter // the existing ones, key by key
+	Counters            []SavedCounter // key by key
 }
 
 // SavedCounter is the place of a counter, and the number of packets it has counted.
@@ -48,12 +47,11 @@ const (
 // pastFamilies are the names of pastKey.families.
 var pastFamilies = [...]string{familyV4, familyV6, familyMAC}
 
-// ErrNoSnapshot is returned for counters that cannot be saved.
-var ErrNoSnapshot = errors.New("counters of this method cannot be saved")
+var errNoSnapshot = errors.New("counters of this method cannot be saved")
 
 // Save writes the counters of all open windows for Resume, except the window of packets
 // without a time, and returns their description. It must not be called during Count.
-// Errors come from w, or are ErrNoSnapshot.
+// Errors come from w, or are about counters that cannot be saved.
 func (c *Counter) Save(w io.Writer) (saved Saved, err error) {
 	c.windows.Each(func(start, end, packets int64, content *window) {
 		if start == noTime || err != nil {
@@ -80,16 +78,16 @@ func (c *Counter) saveKey(w io.Writer, s *SavedWindow, key int, k *keyCounters) 
 	)
 }
 
-// saveFamily writes a counter, if there is one.
+// saveFamily writes a counter, if there is a counter.
 func saveFamily[E any](c *Counter, w io.Writer, s *SavedWindow, key int, family string, counter *familyCounter[E]) error {
 	if counter.Counter == nil {
 		return nil
 	}
 	one, ok := counter.Counter.(interface {
-		Snapshot(w io.Writer, secret secret.Secret, label string) error
+		Snapshot(w io.Writer, secret engine.Secret, label string) error
 	})
 	if !ok {
-		return ErrNoSnapshot
+		return errNoSnapshot
 	}
 	_, sketch := counter.Counter.(*distinct.Sketched[E])
 	s.Counters = append(s.Counters, SavedCounter{key, family, counter.packets, sketch})
@@ -234,7 +232,7 @@ func (c *Counter) restorePast(r io.Reader, s SavedCounter, now int64) (err error
 }
 
 // saveWindow saves a closed window in the background, and returns its memory. So memory
-// holds one window that is being saved, and an error ends the run when the next one
+// holds one window that is being saved, and an error ends the run when the next window
 // closes.
 func (c *Counter) saveWindow(w *window) {
 	c.waitForSave()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
 // window is the state of one stretch of time.
@@ -130,11 +130,11 @@ func closeKeys(keys []keyCounters) error {
 
 // takePackets copies the packet counts from a key that has the same packets.
 func (k *keyCounters) takePackets(from *keyCounters) {
-	v4 := from.addr4.packets + from.v4.packets // one of the two is 0
+	v4 := from.addr4.packets + from.v4.packets // either is 0
 	k.addr4.packets, k.v4.packets, k.v6.packets = v4, v4, from.v6.packets
 }
 
-// appendCounts appends the counts by family; the last one is the sum. With a past, only
+// appendCounts appends the counts by family, and last their sum. With a past, only
 // elements that it did not know come here, at its rate of false positives. The past never
 // takes one IPv4 address for another.
 func (k *keyCounters) appendCounts(all []Count, key *Key, past *pastKey) []Count {
@@ -158,8 +158,8 @@ func (c *familyCounter[E]) count() Count {
 	return Count{Packets: c.packets, Counts: c.Counts()}
 }
 
-// appendFamilies appends the counts of the families that a key has, with their names; the
-// last one is the sum.
+// appendFamilies appends the counts of the families that a key has, with their names, and
+// last their sum.
 func appendFamilies(all []Count, key *Key, v4, v6, mac Count) []Count {
 	v4.Key, v6.Key, mac.Key = key.Name, key.Name, key.Name
 	if key.MAC {
@@ -171,10 +171,10 @@ func appendFamilies(all []Count, key *Key, v4, v6, mac Count) []Count {
 }
 
 // Sum adds up two families. The sum of the bounds has at least their confidence. The
-// false positive rate is the higher one, with its method.
+// false positive rate is the higher rate, with its method.
 func Sum(a, b engine.Counts) engine.Counts {
 	s := engine.Counts{
-		Distinct: sketch.Sum(a.Distinct, b.Distinct), Low: sketch.Sum(a.Low, b.Low), High: sketch.Sum(a.High, b.High),
+		Distinct: distinct.Sum(a.Distinct, b.Distinct), Low: distinct.Sum(a.Low, b.Low), High: distinct.Sum(a.High, b.High),
 		MemoryBytes: a.MemoryBytes + b.MemoryBytes, FPR: max(a.FPR, b.FPR), Method: a.Method,
 	}
 	if b.FPR > a.FPR || a.Distinct == 0 {

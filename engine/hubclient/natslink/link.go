@@ -104,7 +104,7 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 		}),
 		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.up.Store(false) }),
-		// NATS passes on no refusal of a connection that never was, and not each one of others.
+		// NATS passes on no refusal of a connection that never was, and not each refusal of others.
 		nats.CustomReconnectDelay(func(int) time.Duration {
 			<-dialed
 			if why := refusal(l.conn.Load().LastError()); why != nil {
@@ -193,7 +193,7 @@ func (l *Link) failed(err error, warn func(error)) {
 	}
 }
 
-// listen subscribes, and again at each connection that replaces one.
+// listen subscribes, and again at each new connection.
 func (l *Link) listen(subscribe func(*nats.Conn) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,14 +15,13 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/minio/highwayhash"
 )
 
 // The secret, label and limits of the snapshots in checks.
 var (
-	SavedSecret = secret.Secret{1, 2, 3}
+	SavedSecret = engine.Secret{1, 2, 3}
 	SavedLabel  = "flow, aes"
 	// SavedConfig accepts the result of Saved.
 	SavedConfig = snapshot.RestoreConfig{Secret: SavedSecret, Label: SavedLabel}
@@ -33,7 +32,7 @@ const savedHead = 14 * 8
 
 // Snapshotter is any filter that can be saved.
 type Snapshotter interface {
-	Snapshot(w io.Writer, secret secret.Secret, label string) error
+	Snapshot(w io.Writer, secret engine.Secret, label string) error
 	Close() error
 }
 

@@ -46,9 +46,6 @@ func Populate(ctx context.Context, a *layout.Arena) error {
 	return nil
 }
 
-// CheckOpen panics, with the name of the method, if the arena is closed.
-func CheckOpen(method string, a *layout.Arena) { a.CheckOpen(method) }
-
 // MapBytes estimates the size of a Go map of n keys and values of entry bytes together.
 // Slots have a control byte each, come in groups of eight, and double when more than 7 of
 // 8 are taken.

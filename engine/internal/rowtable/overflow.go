@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"slices"
 	"unsafe"
+
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Word is the part of an element that rows store.
@@ -25,14 +27,11 @@ type OverflowSet[W Word] struct {
 // minOverflowTable is the smallest table.
 const minOverflowTable = 16
 
-// GoldenFactor is 2^64 divided by the golden ratio. It spreads words without a key, and
-// makes keys with few bits set as good as others.
-const GoldenFactor = 0x9e3779b97f4a7c15
-
-// KeyedFactor derives the factor from a key, so that places cannot be foreseen.
+// KeyedFactor derives the factor from a key, so that places cannot be foreseen. layout.Golden
+// makes keys with few bits set as good as others. By itself it is the factor without a key.
 func KeyedFactor(key [16]byte) uint64 {
 	folded := binary.LittleEndian.Uint64(key[:]) ^ binary.LittleEndian.Uint64(key[8:])
-	return (folded*2 + 1) * GoldenFactor
+	return (folded*2 + 1) * layout.Golden
 }
 
 // testAndSet adds a word without a date, and reports whether it was there.
@@ -196,7 +195,7 @@ func (g *Overflow[W]) words() []W {
 	return words
 }
 
-// Between returns the words from one to another, ascending.
+// Between returns the words from a word to another word, ascending.
 func (g *Overflow[W]) Between(from, to W) (words []W) {
 	for i := from >> g.shift; i <= to>>g.shift; i++ {
 		for y := range g.sets[i].All {

@@ -5,6 +5,8 @@ package rowtable
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // words returns numbers of 20 bits, some of them repeated, with 0 among them.
@@ -19,7 +21,7 @@ func words(n int) []uint32 {
 // TestOverflow compares sets of words with a map, and counts their memory.
 func TestOverflow(t *testing.T) {
 	for _, groups := range []int{1, 8} {
-		overflow, known := newOverflow[uint32](groups, 20, GoldenFactor, false), map[uint32]bool{}
+		overflow, known := newOverflow[uint32](groups, 20, layout.Golden, false), map[uint32]bool{}
 		for i, y := range words(60_000) {
 			if got := overflow.TestAndSet(y); got != known[y] {
 				t.Fatalf("%d groups, word %d: known %v, want %v", groups, i, got, known[y])

@@ -127,7 +127,7 @@ const (
 )
 
 // populateAhead populates the next part of the wider table when the pass has reached
-// another one.
+// a new part.
 func (p *Rows[W]) populateAhead(from, to int) {
 	factor := p.Final() / p.Lines()
 	if now := to * factor / backedLines; now != from*factor/backedLines {
@@ -303,7 +303,7 @@ func (a *SampleSum) Add(count uint64, level uint8, share, least float64) {
 	}
 }
 
-// Bounds returns the bounds of the number, with 95 % confidence. The upper one has 4
+// Bounds returns the bounds of the number, with 95 % confidence. The upper bound has 4
 // elements of the sample more than the normal approximation. That covers samples without
 // an element.
 func (a *SampleSum) Bounds() (low, high uint64) {

@@ -13,7 +13,7 @@ import (
 func open(t *testing.T, lines int) *Rows[uint32] {
 	t.Helper()
 	p := new(Rows[uint32])
-	shape := Shape{Name: "rows", Width: 32, Cells: func(int) int { return 8 }, Factor: GoldenFactor}
+	shape := Shape{Name: "rows", Width: 32, Cells: func(int) int { return 8 }, Factor: layout.Golden}
 	if err := p.Open(shape, lines); err != nil {
 		t.Fatal(err)
 	}

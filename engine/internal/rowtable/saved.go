@@ -4,6 +4,7 @@ package rowtable
 
 import (
 	"fmt"
+
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 

@@ -56,16 +56,17 @@ func IPFIX(seconds, sequence, domain uint32, sets ...[]byte) []byte {
 
 // Set is a set with padding up to four bytes.
 func Set(id uint16, content ...[]byte) []byte {
-	p := be.AppendUint16(nil, id)
-	p = be.AppendUint16(p, 0)
+	p := padded(be.AppendUint16(be.AppendUint16(nil, id), 0), content...)
+	be.PutUint16(p[2:], uint16(len(p)))
+	return p
+}
+
+// padded appends content, and zeros up to four bytes.
+func padded(p []byte, content ...[]byte) []byte {
 	for _, c := range content {
 		p = append(p, c...)
 	}
-	for len(p)%4 != 0 {
-		p = append(p, 0)
-	}
-	be.PutUint16(p[2:], uint16(len(p)))
-	return p
+	return append(p, make([]byte, -len(p)&3)...)
 }
 
 // Template is a template of fields: number, length, and an enterprise if it is not 0.
@@ -180,13 +181,7 @@ func Words(all ...uint32) (p []byte) {
 
 // Block is a format and a length in front of content.
 func Block(format uint32, content ...[]byte) []byte {
-	var p []byte
-	for _, c := range content {
-		p = append(p, c...)
-	}
-	for len(p)%4 != 0 {
-		p = append(p, 0)
-	}
+	p := padded(nil, content...)
 	return append(Words(format, uint32(len(p))), p...)
 }
 

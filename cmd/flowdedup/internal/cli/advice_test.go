@@ -25,9 +25,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// advice is all that messages recommend: a flag, a value, a name or a command of the system. The first
-// command line causes the message, and the second one, which follows the advice, does not. Without
-// them, a test of that name follows it; advice that cannot be followed here has the reason.
+// advice is all that messages recommend: a flag, a value, a name or a command of the system. The command
+// line without causes the message, and with, which follows the advice, does not. If without is "", with
+// names the test that follows the advice, or says why no test does.
 var advice = []struct{ words, without, with string }{
 	{"name more, or leave it out", "dedup --within input IN", "dedup --within input IN SNAP"},
 	{"name a file in .gz, .zst or .lz4", "dedup IN -w TMP/a.pcap.xz", "dedup IN -w TMP/a.pcap.gz"},

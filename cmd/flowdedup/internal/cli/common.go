@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // Common are the flags of every command on packets.
 type Common struct {
 	Memory     int
 	FPR        float64
-	Secret     secret.Secret
+	Secret     engine.Secret
 	Method     string
 	JSON       bool
 	Quiet      bool
@@ -65,7 +65,7 @@ func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
 		{Name: "method", Group: GroupAdvanced, To: NewParsed(&c.Method, "auto", "method", OneOf(all...)), Words: all, Help: usage},
 		{Name: "memory", Group: GroupAdvanced, To: NewParsed(&c.Memory, "", "size", ParseMemory), Words: []string{"l1", "l2", "l3", "64MiB", "1GiB"}, Not: unlimited, Help: "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)"},
 		{Name: "fpr", Group: GroupAdvanced, To: NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), Help: "highest false positive rate"},
-		{Name: "key", Group: GroupAdvanced, To: NewParsed(&c.Secret, "", "hex", secret.Parse), Help: "secret key, 32 bytes in hex (default: random)"},
+		{Name: "key", Group: GroupAdvanced, To: NewParsed(&c.Secret, "", "hex", engine.ParseSecret), Help: "secret key, 32 bytes in hex (default: random)"},
 	}
 }
 
@@ -107,7 +107,7 @@ func (c *Common) Finish(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("key") {
 		return nil
 	}
-	secret, err := secret.Random()
+	secret, err := engine.RandomSecret()
 	if err != nil {
 		return fmt.Errorf("make a random key: %w", err)
 	}
@@ -117,8 +117,8 @@ func (c *Common) Finish(cmd *cobra.Command) error {
 
 // Keys returns the keys of packets' digests and of the hashes of their capture points.
 func (c *Common) Keys() (key [16]byte, seed uint64) {
-	sightings := c.Secret.AESKey(secret.Sightings)
-	return c.Secret.AESKey(secret.Packets), binary.LittleEndian.Uint64(sightings[:])
+	sightings := c.Secret.AESKey(engine.UseSightings)
+	return c.Secret.AESKey(engine.UsePackets), binary.LittleEndian.Uint64(sightings[:])
 }
 
 // Inputs returns how to read inputs.

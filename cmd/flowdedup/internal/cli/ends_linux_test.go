@@ -82,7 +82,7 @@ func awaitSleep(t *testing.T, pid int) {
 	})
 }
 
-// asleep returns how often each thread of a process has run, "" if one runs.
+// asleep returns how often each thread of a process has run, "" if a thread runs.
 func asleep(pid int) (text string) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	for _, name := range threads {
@@ -124,7 +124,7 @@ func (r *heldRun) endAt(t *testing.T, where clitest.Place, how clitest.BadEnd) {
 	r.end(t, how)
 }
 
-// sweptBy runs another command in the folder, which removes what a killed run has left.
+// sweptBy runs a command in the folder, which removes what a killed run has left.
 func sweptBy(t *testing.T, s *clitest.Stage, args ...string) {
 	t.Helper()
 	other := filepath.Join(s.Dir, "other")
@@ -214,7 +214,7 @@ func TestBadEndsDistinct(t *testing.T) {
 }
 
 // TestNoReader runs every command that writes a file with a named pipe as the file. While the pipe
-// has no reader, the run says that it waits for one.
+// has no reader, the run says that it waits for a reader.
 func TestNoReader(t *testing.T) {
 	t.Parallel()
 	in, records := clitest.Bundled("router-plain.pcapng"), "../flows/testdata/unread-a.csv"

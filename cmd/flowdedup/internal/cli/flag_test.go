@@ -73,8 +73,8 @@ func names(message string, cmd *cobra.Command, condition string) bool {
 	return slices.Contains(words, "--"+name) || slices.Contains(words, "-"+cmd.Flags().Lookup(name).Shorthand)
 }
 
-// breaking returns flags that break a rule: a flag without the one that it needs, or with the
-// one that it excludes. ok is false if the command has no such value.
+// breaking returns flags that break a rule: a flag without the flag that it needs, or with the
+// flag that it excludes. ok is false if the command has no such value.
 func breaking(t *testing.T, cmd *cobra.Command, r *cli.Rule, other string) (line []string, ok bool) {
 	t.Helper()
 	line = []string{given(t, cmd, r.Flag, "")}
@@ -101,7 +101,7 @@ var samples = map[string]string{
 	"MB": "1", "seconds": "1", "KiB": "4096", "rate": "1M", "speed": "1Gb/s", "number": "5", "IFACE": "lo", "name": "roof", "names": "K=3", "probability": "1e-9", "fields": "src=client,dst=server", "layout": "%Y-%m-%d %H:%M", "zone": "UTC", "share": "60%", "seed": "1", "NAME": "roof", "TOKEN": "fd1:x",
 }
 
-// given returns a flag with a value: that one, else one that help or completion names.
+// given returns a flag with a value: the given value, else a value that help or completion names.
 func given(t *testing.T, cmd *cobra.Command, name, value string) string {
 	t.Helper()
 	f := cmd.Flags().Lookup(name)
@@ -127,7 +127,7 @@ func given(t *testing.T, cmd *cobra.Command, name, value string) string {
 }
 
 // TestSetAgain gives each flag of each command a value, and several to flags that may be
-// repeated. What ValuesOf returns sets the flag of another run to the same values.
+// repeated. What ValuesOf returns sets the flag of a second run to the same values.
 func TestSetAgain(t *testing.T) {
 	checked := 0
 	for at, cmd := range commands.Root().Commands() {

@@ -41,7 +41,7 @@ func folderOf(t *testing.T, from string, files, series, packets int) string {
 	return dir
 }
 
-// filesOf returns the contents of the files in a folder, hidden ones among them.
+// filesOf returns the contents of the files in a folder, hidden files among them.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

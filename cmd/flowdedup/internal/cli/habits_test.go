@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
-// others are parts of an answer that name another command or program.
+// others are parts of an answer that name other commands or programs.
 var others = regexp.MustCompile(`(flowdedup (dedup|live|inspect)|editcap|tcpdump|tshark)[^;,]*`)
 
 // TestHabitsNameFlags checks that every command has the flags that its answers name, and no

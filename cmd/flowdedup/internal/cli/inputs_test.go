@@ -102,7 +102,7 @@ func checkHostileOutput(t *testing.T, out string, code int, survivors uint64) {
 	}
 }
 
-// checkHostileMessage checks for one line that names the file and the offset.
+// checkHostileMessage checks for a single line that names the file and the offset.
 func checkHostileMessage(t *testing.T, errs, name string, code int) {
 	t.Helper()
 	if code == cli.ExitDone {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -144,11 +143,15 @@ func (s *SaveFlags) Flags(what string, needs ...string) []Flag {
 	}
 }
 
-var sensorNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+// isSensor reports whether s is the name of a sensor, which is a part of names of files.
+func isSensor(s string) bool {
+	const most, letters = 64, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	return s != "" && len(s) <= most && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"._-") == ""
+}
 
-// parseSensor reads the name of a sensor, which is a part of names of files.
+// parseSensor reads the name of a sensor.
 func parseSensor(s string) (string, error) {
-	if !sensorNames.MatchString(s) {
+	if !isSensor(s) {
 		return "", errors.New("must be up to 64 letters, digits, dots, dashes and underscores")
 	}
 	return s, nil
@@ -173,7 +176,7 @@ func (s *SaveFlags) CheckFolder() error {
 // HostSensor returns the name of this host as the name of a sensor.
 func HostSensor() string {
 	name, err := os.Hostname()
-	if err != nil || !sensorNames.MatchString(name) {
+	if err != nil || !isSensor(name) {
 		return "sensor"
 	}
 	return name

@@ -21,7 +21,7 @@ import (
 // each path lost.
 type redundantStream struct {
 	stream []clitest.Seen
-	only   [2][]clitest.Record // packets that came on only one path
+	only   [2][]clitest.Record // packets that came on this path only
 	both   int
 }
 
@@ -38,9 +38,9 @@ func onRing(frame []byte, second, sequence int) []byte {
 	return slices.Insert(slices.Clone(frame), 12, 0x89, 0x2f, byte(second<<4+size>>8), byte(size), byte(sequence>>8), byte(sequence))
 }
 
-// redundant sends what came to one interface of a router on two paths, of which one loses
-// each 50th frame and the other each 11th. Frames come on the second path 30 µs later, at
-// the interface that where says.
+// redundant sends what came to an interface of a router on two paths. The first path loses each
+// 50th frame, the second each 11th. Frames come on the second path 30 µs later, at the interface
+// that where returns.
 func redundant(t *testing.T, send func(frame []byte, second, sequence int) []byte, where func(second int) int) (r redundantStream) {
 	t.Helper()
 	number := 0
@@ -173,7 +173,7 @@ func TestAcrossLANs(t *testing.T) {
 	}
 }
 
-// TestCompareLANs compares both paths of one capture, and of two.
+// TestCompareLANs compares both paths of a capture, and of two captures.
 func TestCompareLANs(t *testing.T) {
 	for what, send := range map[string]func(frame []byte, second, sequence int) []byte{"PRP": onLAN, "HSR": onRing} {
 		r := redundant(t, send, oneInterface)

@@ -39,7 +39,7 @@ func withLimits(main func() int) int {
 	}
 	code := main()
 	if name := os.Getenv(peakFile); name != "" {
-		// Not ru_maxrss, which a process takes over from the one that starts it.
+		// Not ru_maxrss, which a process takes over from its parent.
 		status, err := os.ReadFile("/proc/self/status")
 		if err == nil {
 			err = os.WriteFile(name, status, 0o600)
@@ -245,8 +245,8 @@ func TestOddInputs(t *testing.T) {
 	}
 }
 
-// TestRotateFull fills the disk within a file: earlier files stay, and nothing of this
-// one is left.
+// TestRotateFull fills the disk within a file: earlier files stay, and nothing of that file
+// is left.
 func TestRotateFull(t *testing.T) {
 	in := clitest.Bundled("router-vlan.pcapng")
 	args := []string{"dedup", in, "--window", "n:1", "--rotate-every", "1s"}
@@ -271,7 +271,7 @@ func TestRotateFull(t *testing.T) {
 	}
 	for i, name := range names {
 		got, want := clitest.ReadAll(t, name), clitest.ReadAll(t, whole[i])
-		if i >= full { // the file that failed, and one that was begun meanwhile
+		if i >= full { // the file that failed, and a file that was begun meanwhile
 			want = want[:min(len(got), len(want))]
 		}
 		if strings.Contains(name, ".partial.") != (i == full) {

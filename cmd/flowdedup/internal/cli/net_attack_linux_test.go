@@ -21,8 +21,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// attacker is a peer of a listener that means no good, at another address than the honest
-// one.
+// attacker is a peer of a listener that means no good, at a different address than the honest
+// peer.
 type attacker struct {
 	t    *testing.T
 	to   string
@@ -30,8 +30,8 @@ type attacker struct {
 	open []net.Conn // that stay
 	slow net.Conn   // gets a byte of a header each round
 	said int        // of it
-	sent uint32     // packets, each of which is another
-	wild []int64    // times that are far from those of others
+	sent uint32     // packets, no two of them equal
+	wild []int64    // times that are far from the times of honest packets
 }
 
 // hostileSource is the Ethernet address of the attacker's packets.
@@ -59,7 +59,7 @@ func (a *attacker) say(data []byte, stays bool) {
 	conn.Close()
 }
 
-// packets is a capture of n packets, each of which is another, at a time.
+// packets is a capture of n different packets, at a time.
 func (a *attacker) packets(n int, at int64) []byte {
 	var b capture.Batch
 	iface := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: "eth0", TicksPerSecond: 1e9})
@@ -165,10 +165,10 @@ func honestFrames(t *testing.T, name string) (all []string, hostile int) {
 	}
 }
 
-// TestNetworkAttacker has a hostile peer and an honest one: silent, slow, with garbage, cut
-// and damaged captures, blocks of impossible sizes, many interfaces, many connections. The
-// verdicts and counts of the honest one are the same as without the other. Wild times change
-// neither these nor which copy stays.
+// TestNetworkAttacker has an honest peer and a hostile peer: silent, slow, with garbage, cut
+// and damaged captures, blocks of impossible sizes, many interfaces, many connections. Verdicts
+// and counts of the honest peer are the same as if it were alone. Wild times change neither
+// these nor which copy stays.
 func TestNetworkAttacker(t *testing.T) {
 	for _, keep := range []string{"flow", "first"} {
 		t.Run(keep, func(t *testing.T) { attackPeer(t, []int64{0, 1, 1 << 61, 1 << 62}, "--keep", keep) })

@@ -190,7 +190,7 @@ func TestNetworkSignal(t *testing.T) {
 	if _, err := busy.Write(longCapture(t)); err != nil {
 		t.Fatal(err)
 	}
-	awaitPackets(t, run, filepath.Dir(out)) // though one peer says nothing
+	awaitPackets(t, run, filepath.Dir(out)) // though a peer says nothing
 	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// onePackets is a number of one thing with a word for many.
+// onePackets is the number 1 with a word for many.
 var onePackets = regexp.MustCompile(`(^|[^0-9,.])1 (packets|duplicates|records|copies|files|blocks)\b`)
 
-// TestOnePacket runs commands on a capture of one packet, and on one with a copy: no text says
+// TestOnePacket runs commands on a capture of one packet, and on a packet with a copy: no text says
 // "1 packets".
 func TestOnePacket(t *testing.T) {
 	dir := t.TempDir()

@@ -200,7 +200,7 @@ func intoClosedPipe(t *testing.T, cmd *exec.Cmd) (stderr string, code int) {
 }
 
 // TestClosedPipeCutsOthers checks for a failure if a reader that leaves early cuts off
-// another output, which keeps what was processed so far.
+// the second output, which keeps what was processed so far.
 func TestClosedPipeCutsOthers(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	for _, c := range []struct {

@@ -47,9 +47,9 @@ func TestSharedDedup(t *testing.T) {
 	}
 }
 
-// otherTruncated has the truncated packets, by identity, of files in which the oracle counts other
-// ones: it compares lengths of frames. Here a packet is one whose IP header states more than was
-// captured, and with l3 one that lacks padding only is none.
+// otherTruncated has the number of truncated packets, by identity, of files for which the oracle has
+// a different number, as it compares lengths of frames. Here a packet is truncated if its IP header
+// states more than was captured; with l3, missing padding does not count.
 var otherTruncated = map[string]map[string]uint64{
 	"derived__mix-a1.pcap":                 {"frame": 76, "l3": 76},
 	"derived__mix-a2.pcapng":               {"frame": 31534, "l3": 31532},

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// TestIgnoredSignals starts a run as a shell without job control starts one in the
-// background, which ignores SIGINT and SIGQUIT. They end it nevertheless. A SIGHUP that is
+// TestIgnoredSignals starts a run as a shell without job control starts commands in the
+// background: with SIGINT and SIGQUIT ignored. These end it nevertheless. A SIGHUP that is
 // ignored, as by nohup, does not.
 func TestIgnoredSignals(t *testing.T) {
 	content := longCapture(t)

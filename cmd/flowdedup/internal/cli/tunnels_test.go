@@ -107,8 +107,8 @@ var told = map[string][]string{
 // unknownToTshark are tunnels that tshark 4.0 does not open by itself.
 var unknownToTshark = []string{"l2tpv3", "l2tpv3-udp", "gue", "mirror", "told-vxlan", "told-skip", "told-other"}
 
-// writeEvery writes frames to a file of a link type, the first one at an offset and each a
-// step after the one before.
+// writeEvery writes frames to a file of a link type: the first at an offset, then a frame each
+// step.
 func writeEvery(t *testing.T, name string, link layers.LinkType, offset, step time.Duration, frames ...[]byte) string {
 	t.Helper()
 	p := clitest.NewPcap(uint32(link))

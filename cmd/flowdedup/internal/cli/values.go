@@ -240,13 +240,10 @@ func parseDuration(s string) (time.Duration, error) {
 	return sum, nil
 }
 
-// digits are the whole numbers in a text.
-var digits = regexp.MustCompile("[0-9]+")
-
 // isLong reports whether time.ParseDuration refuses a text only because its numbers are too
 // large.
 func isLong(s string) bool {
-	_, err := time.ParseDuration(digits.ReplaceAllString(s, "1"))
+	_, err := time.ParseDuration(regexp.MustCompile("[0-9]+").ReplaceAllString(s, "1"))
 	return err == nil
 }
 

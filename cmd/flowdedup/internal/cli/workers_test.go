@@ -34,7 +34,7 @@ type workersInput struct {
 	chunk int
 }
 
-// workersInputs are all shared captures, including hostile ones and several together, and
+// workersInputs are all shared captures, the hostile among them, several together, and
 // generated streams. Batches are so small that workers get many.
 func workersInputs(t *testing.T) (all []workersInput) {
 	t.Helper()

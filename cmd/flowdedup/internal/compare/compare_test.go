@@ -16,6 +16,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }
+
 // frame returns a packet of 64 bytes with a number.
 func frame(number int) []byte {
 	b := append([]byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x32\x00\x00\x00\x00\x40\x11\x00\x00\x0a\x00\x00"),

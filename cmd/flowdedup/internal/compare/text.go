@@ -23,8 +23,8 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 		fmt.Fprintf(t, "  no LAN      %s, counted nowhere else\n", show.Some(s.Unpathed, "packet"))
 	}
 	fmt.Fprintf(t, "  both        %s, %s reordered\n", show.Count(s.Both), show.Count(s.Reordered))
-	fmt.Fprintf(t, "  offset      %s\n", offsetText(s))
-	fmt.Fprintf(t, "  drift       %s\n", driftText(s))
+	t.Fact("offset", offsetText(s))
+	t.Fact("drift", driftText(s))
 	delayTable(t, s)
 	t.Table(protocolColumns, protocolRows(s))
 	t.Table(conversationColumns, conversationRows(s))
@@ -40,9 +40,7 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 func compareSide(t *show.Text, name string, s *side, only uint64) {
 	fmt.Fprintf(t, "  %s           %s: %s, %s of them only in %s%s\n", name, sideName(s, s.Input), show.Some(s.Packets, "packet"), show.Count(only), name,
 		show.Also(show.Note{Count: s.Outside, What: "before or after the other capture"}))
-	if notes := sideNotes(s); notes != "" {
-		fmt.Fprintf(t, "              %s\n", notes)
-	}
+	t.Fact("", sideNotes(s))
 	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(t, "              not opened: %s\n", text)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/keys"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Config has the keys and windows of the counts. The caller has checked everything in it.
@@ -92,10 +92,10 @@ type digesters struct {
 	v4, v6, mac *digest.AES
 }
 
-func newDigesters(s secret.Secret) digesters {
+func newDigesters(s engine.Secret) digesters {
 	return digesters{
-		v4:  digest.NewAES(s.AESKey(secret.IPv4)),
-		v6:  digest.NewAES(s.AESKey(secret.IPv6)),
-		mac: digest.NewAES(s.AESKey(secret.MAC)),
+		v4:  digest.NewAES(s.AESKey(engine.UseIPv4)),
+		v6:  digest.NewAES(s.AESKey(engine.UseIPv6)),
+		mac: digest.NewAES(s.AESKey(engine.UseMAC)),
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestCutOf compares runs with the window from 1000 to 2000, and with the widest one.
+// TestCutOf compares runs with the window from 1000 to 2000, and with the widest window.
 func TestCutOf(t *testing.T) {
 	for _, c := range []struct {
 		start, end, first, last int64

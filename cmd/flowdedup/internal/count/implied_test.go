@@ -12,9 +12,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/keys"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // traffic returns packets of few hosts, IPv4 and IPv6, with and without a VLAN tag, and
@@ -148,7 +148,7 @@ func TestImpliedKeys(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, i, every), func(t *testing.T) {
 					b := traffic(rand.New(rand.NewPCG(1, uint64(i))), 1500, times)
 					compareWithAlone(t, b, Config{
-						Keys: counted, Config: windows.Config{Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour, Method: "auto", FPR: 1e-6, Secret: secret.Secret{byte(i)}},
+						Keys: counted, Config: windows.Config{Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour, Method: "auto", FPR: 1e-6, Secret: engine.Secret{byte(i)}},
 					})
 				})
 			}

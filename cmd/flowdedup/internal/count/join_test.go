@@ -14,8 +14,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/keys"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // pieces returns a stream of datagrams in fragments, IPv4 and IPv6, of several datagrams at a time, and
@@ -29,7 +29,7 @@ func pieces(rng *rand.Rand, datagrams int) (cut, whole *capture.Batch) {
 		ports       uint32
 		id          uint32
 		piece, last int
-		turn        int // by how many pieces the first one comes later
+		turn        int // by how many pieces the first piece comes later
 		orphan      bool
 	}
 	put := func(b *capture.Batch, d *datagram, fragment, ports uint32) {
@@ -114,7 +114,7 @@ func TestJoin(t *testing.T) {
 				var results [2][]Row
 				var listed [2][]Sighting
 				for i, b := range []*capture.Batch{cut, whole} {
-					cfg := Config{Keys: configs, Config: windows.Config{Method: "auto", FPR: 1e-9, Secret: secret.Secret{1}}}
+					cfg := Config{Keys: configs, Config: windows.Config{Method: "auto", FPR: 1e-9, Secret: engine.Secret{1}}}
 					switch kind {
 					case 2:
 						cfg.Total = true

@@ -17,9 +17,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // SaveHeader returns the header of a run's files. sensor is the name of the sensor; "" stands
@@ -30,7 +30,7 @@ func (c *Config) SaveHeader(sensor string) countfile.Header {
 		names = append(names, k.Kind.String())
 	}
 	slices.Sort(names)
-	key, first := c.Secret.AESKey(secret.Counts), &c.Keys[0]
+	key, first := c.Secret.AESKey(engine.UseCounts), &c.Keys[0]
 	h := countfile.Header{Sensor: sensor, Settings: []countfile.Setting{
 		{Name: countfile.OfSetting, Value: strings.Join(names, ",")},
 		{Name: "every", Value: c.Calendar.Every.String()}, {Name: countfile.ZoneSetting, Value: c.zone().String()},

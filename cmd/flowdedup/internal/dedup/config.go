@@ -19,7 +19,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
@@ -38,7 +37,7 @@ type Config struct {
 
 	Identity identity.Config
 	Digest   string // "aes" or "highway"
-	Secret   secret.Secret
+	Secret   engine.Secret
 
 	// Method is "auto", method.Timed, method.Fine, method.Coarse, "exact", method.Timers, or
 	// of stream.Methods, which have no window.
@@ -107,7 +106,7 @@ func (c *Config) digester() digest.MessageDigester {
 	if c.Digest == "highway" {
 		return digest.NewHighway(c.Secret.HighwayKey())
 	}
-	return digest.NewAES(c.Secret.AESKey(secret.Packets))
+	return digest.NewAES(c.Secret.AESKey(engine.UsePackets))
 }
 
 // filter makes the filter.

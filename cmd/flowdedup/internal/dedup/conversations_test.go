@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
 // TestAdvice checks that only flags are advised that are not given and would help.
@@ -38,6 +39,32 @@ func TestAdvice(t *testing.T) {
 		}
 		if text := n.String(); (text == "") != (c.counts.Split == 0) || !strings.HasSuffix(text, c.want) {
 			t.Errorf("%+v: %q", c, text)
+		}
+	}
+}
+
+// TestDigestNoticed checks that --digest highway is suggested only where it takes less time, to runs
+// that may choose it and take long enough.
+func TestDigestNoticed(t *testing.T) {
+	for _, c := range []struct {
+		faster    bool
+		digest    string
+		unchecked *uint64
+		packets   uint64
+		want      bool
+	}{
+		{true, "aes", nil, manyPackets, true},
+		{false, "aes", nil, manyPackets, false},
+		{true, "highway", nil, manyPackets, false},
+		{true, "aes", new(uint64), manyPackets, false},
+		{true, "aes", nil, manyPackets - 1, false},
+	} {
+		s := &Summary{Digest: c.digest, Unchecked: c.unchecked}
+		s.PacketsIn = c.packets
+		var errs strings.Builder
+		noticeDigest(&cli.Env{Stderr: &errs}, s, c.faster)
+		if got := strings.Contains(errs.String(), "noticed: this CPU has no AES instructions; --digest highway takes less time\n"); got != c.want {
+			t.Errorf("%+v: %q", c, errs.String())
 		}
 	}
 }

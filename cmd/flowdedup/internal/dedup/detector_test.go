@@ -17,7 +17,7 @@ import (
 )
 
 // TestSavedStays saves a run in its middle. What was saved does not change afterwards,
-// and another run continues from it.
+// and a second run continues from it.
 func TestSavedStays(t *testing.T) {
 	window, err := window.Parse("1h")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestSavedStays(t *testing.T) {
 }
 
 // TestSavedMethods resumes filters of methods for experiments, and of coarse rows, which
-// --fpr chooses, with every second one's copies verified.
+// --fpr chooses. The copies of every second filter are verified.
 func TestSavedMethods(t *testing.T) {
 	for i, c := range []struct {
 		method, window string

@@ -108,8 +108,8 @@ var evasions = map[string]func(id int, p []byte) []byte{
 	},
 }
 
-// isKnown reports whether a form can be told from the right packet with these flags. Headers can
-// be only if --for says who reads them. Tunnels are opened by one identity only.
+// isKnown reports whether these flags distinguish a form from the right packet. Headers are
+// distinguished only if --for says who reads them. Tunnels are opened by identity inner only.
 func isKnown(form, flags string) bool {
 	switch form {
 	case "sum", "ttl", "tcp":

@@ -17,9 +17,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -146,7 +146,7 @@ func (f *HubFlags) within() (points []string, err error) {
 // Complete sets the key, once others have chosen theirs.
 func (f *HubFlags) Complete(c *cli.Common) {
 	if f.Hub != "" {
-		c.Secret = secret.Secret(f.Token.Key)
+		c.Secret = engine.Secret(f.Token.Key)
 	}
 }
 

@@ -151,8 +151,8 @@ func TestFragmentsMissing(t *testing.T) {
 	}
 }
 
-// TestFragmentsCounted counts flows in fragments of tunnels, and compares a capture of them with one of
-// the packets.
+// TestFragmentsCounted counts flows in fragments of tunnels, and compares a capture of the fragments
+// with a capture of the packets.
 func TestFragmentsCounted(t *testing.T) {
 	t.Parallel()
 	stream, packets := tunnelStream(t, none)

@@ -37,8 +37,8 @@ var groups = map[string]func(*clitest.Seen) string{
 	"vlan,interface": func(p *clitest.Seen) string { return fmt.Sprint(p.Iface, " ", vlansOf(p)) },
 }
 
-// TestWithinModel compares --within with the model. Another input holds nothing but one
-// more packet.
+// TestWithinModel compares --within with the model. For --within input, an input comes before the
+// stream.
 func TestWithinModel(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -63,9 +63,9 @@ func TestWithinModel(t *testing.T) {
 	}
 }
 
-// TestWithinGroups has two tenants with equal conversations, each on a VLAN before a firewall and on
-// one behind it, where packets come sooner or later than before. Each conversation is kept from one
-// VLAN.
+// TestWithinGroups has two tenants with equal conversations, each on a VLAN before a firewall and a
+// VLAN behind it, where packets come sooner or later than before. All packets of a conversation are
+// kept from the same VLAN.
 func TestWithinGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	at := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC).UnixNano()

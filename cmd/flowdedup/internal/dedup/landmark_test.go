@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// TestLandmarkDays compares with the model over days of which one has 23 or 25 hours. The date
+// TestLandmarkDays compares with the model over days among which is a day of 23 or 25 hours. The date
 // of a packet is what its local time says.
 func TestLandmarkDays(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")

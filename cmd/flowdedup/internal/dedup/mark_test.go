@@ -99,7 +99,7 @@ func checkByTshark(t *testing.T, file string, comments []string) {
 	}
 }
 
-// checkRotatedMarks checks that several files have the comments of one.
+// checkRotatedMarks checks that rotated files have the comments of a single file.
 func checkRotatedMarks(t *testing.T, args, comments []string) {
 	t.Helper()
 	dir := t.TempDir()

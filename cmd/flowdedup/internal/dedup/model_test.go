@@ -282,7 +282,7 @@ func datagramEnd(f []byte, at int) int {
 }
 
 // clearIP zeroes the fields of an IP header that are not compared and, if the datagram is
-// TCP or UDP without fragments, those of the next header; TCP has one option, of its segment size.
+// TCP or UDP without fragments, fields of the next header; TCP has one option, of its segment size.
 func (m *dedupModel) clearIP(ip []byte) {
 	type field struct {
 		name string

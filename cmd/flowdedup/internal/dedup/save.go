@@ -13,7 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -51,7 +50,7 @@ func (c *Config) label() string {
 // a batch is judged. Errors come from w, or are errNoSnapshot.
 func Save(cfg *Config, d *dedup.Detector, w io.Writer) (SavedStats, error) {
 	f, ok := d.Filter().(interface {
-		Snapshot(w io.Writer, secret secret.Secret, label string) error
+		Snapshot(w io.Writer, secret engine.Secret, label string) error
 	})
 	if !ok {
 		return SavedStats{}, errNoSnapshot

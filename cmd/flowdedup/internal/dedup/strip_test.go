@@ -19,8 +19,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// untagged returns an Ethernet frame, or one with a cooked header of version 2, without its
-// VLAN tags.
+// untagged returns a frame of Ethernet, or with a cooked header of version 2, without its VLAN
+// tags.
 func untagged(frame []byte, cooked bool) []byte {
 	frame = bytes.Clone(frame)
 	at, tag := 12, 14
@@ -119,7 +119,7 @@ func TestStripShared(t *testing.T) {
 			copies := filepath.Join(outs, "copies.pcapng")
 			want := clitest.RunDedup(t, code, input, "-w", plain, "--duplicates", copies)
 			if code != cli.ExitDone {
-				return // no output, or one with a name of its own
+				return // no output, or an output with a name of its own
 			}
 			readable := tcpdumpReads(plain)
 			for _, headers := range []string{"vlan,mpls,pppoe", "vlan,mpls,pppoe,tunnel"} {

@@ -12,6 +12,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }
+
 // TestTruth checks that dedup removes exactly the second sightings from the bundled
 // captures, and keeps everything else unchanged.
 func TestTruth(t *testing.T) {

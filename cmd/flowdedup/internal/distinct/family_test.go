@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 )
 
-// TestOneFamily merges files that another program made: a key has one family only, behind a
-// key that has the other one.
+// TestOneFamily merges files that a different program made: each key has only one family, and not
+// the same.
 func TestOneFamily(t *testing.T) {
 	var names []string
 	for i, sensor := range []string{"a", "b"} {

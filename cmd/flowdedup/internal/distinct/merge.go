@@ -12,8 +12,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -39,8 +39,8 @@ type overlap struct {
 	Names []string // of the sensors
 	// Distinct has the counts of each sensor, Only the counts of elements that no other sensor
 	// has, and Both of elements that two have: Both[a][b] with a < b.
-	Distinct, Only []sketch.Estimate
-	Both           [][]sketch.Estimate
+	Distinct, Only []distinct.Estimate
+	Both           [][]distinct.Estimate
 }
 
 // errDiffer is wrapped by errors about files that do not merge.
@@ -238,8 +238,8 @@ func (m *merger) overlap(w *countfile.Joint, key, family string, one *countfile.
 
 // plus adds up two families. a may be absent.
 func plus(a, b *countfile.Merged) countfile.Merged {
-	sum := countfile.Merged{Counts: windows.Sum(a.Counts, b.Counts), Packets: sketch.Sum(a.Packets, b.Packets)}
-	add := func(a, b []sketch.Estimate) (sum []sketch.Estimate) {
+	sum := countfile.Merged{Counts: windows.Sum(a.Counts, b.Counts), Packets: distinct.Sum(a.Packets, b.Packets)}
+	add := func(a, b []distinct.Estimate) (sum []distinct.Estimate) {
 		for i := range b {
 			if i < len(a) {
 				sum = append(sum, a[i].Plus(b[i]))
@@ -251,7 +251,7 @@ func plus(a, b *countfile.Merged) countfile.Merged {
 	}
 	sum.Sensors, sum.Only = add(a.Sensors, b.Sensors), add(a.Only, b.Only)
 	for i := range b.Both {
-		var other []sketch.Estimate
+		var other []distinct.Estimate
 		if i < len(a.Both) {
 			other = a.Both[i]
 		}

@@ -13,10 +13,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // zones are needed on machines without them, too
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }
 
 // distinctModel is the contract of distinct, implemented with maps.
 type distinctModel struct {
@@ -40,7 +45,7 @@ func (m *distinctModel) args() []string {
 	return args
 }
 
-// cell names a count; tally is one.
+// cell names a count, tally is the count.
 type cell struct{ start, end, of, family string }
 
 type tally struct{ distinct, packets uint64 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestDistinctPageLong checks that many windows make no large page, and that the largest
-// one is still on it.
+// window is still on it.
 func TestDistinctPageLong(t *testing.T) {
 	p := &countsPage{}
 	const most = 987_654

@@ -15,7 +15,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
 // textTable writes a table with a line per window and key, as windows close. It
@@ -239,7 +239,7 @@ func (d *textTable) missing(r *count.Row) string {
 	return text
 }
 
-func estimate(e sketch.Estimate) string { return bounded(e.Distinct, e.Low, e.High) }
+func estimate(e distinct.Estimate) string { return bounded(e.Distinct, e.Low, e.High) }
 
 // bounded formats a number, with the larger distance to its bounds unless it is exact.
 func bounded(n, low, high uint64) string {

@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
-// crowded makes a pcap of raw IPv4 headers, each from another source: a number of packets in
+// crowded makes a pcap of raw IPv4 headers, all from different sources: a number of packets in
 // each of the given hours, evenly spaced.
 func crowded(t *testing.T, packets int, hours ...int) string {
 	t.Helper()
@@ -46,7 +46,7 @@ func crowded(t *testing.T, packets int, hours ...int) string {
 }
 
 // TestLookAhead checks that counters that are prepared ahead change no count, with any
-// method, workers and batch size. A window starts with the size to which the previous one
+// method, workers and batch size. A window starts with the size to which the previous window
 // grew.
 func TestLookAhead(t *testing.T) {
 	const packets = 50_000

@@ -14,6 +14,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
 // TestExtcapInstall links the program into folders that tshark names as its versions do.
 func TestExtcapInstall(t *testing.T) {
 	if runtime.GOOS == "windows" {

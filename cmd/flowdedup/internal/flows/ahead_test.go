@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // TestOthersKeepWindows has an exporter send records that end up to a minute after they come, or
@@ -37,7 +37,7 @@ func TestOthersKeepWindows(t *testing.T) {
 				c := newCounts(&distinct{
 					Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: every}, Budget: budget,
 					Rows: func([]count.Row) error { return nil },
-				}, secret.Secret{1})
+				}, engine.Secret{1})
 				r := rand.New(rand.NewPCG(1, 2))
 				late, before := uint64(0), uint64(0)
 				for i := range int64(3000) {

@@ -25,7 +25,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -119,7 +119,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return err
 	}
 	var err error
-	if f.Secret, err = secret.Random(); err != nil {
+	if f.Secret, err = engine.RandomSecret(); err != nil {
 		return fmt.Errorf("make a random key: %w", err)
 	}
 	e.Quiet.Store(f.Quiet)

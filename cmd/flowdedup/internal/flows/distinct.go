@@ -13,9 +13,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // distinct says which keys of records are counted, and in which windows.
@@ -50,7 +50,7 @@ const (
 // it touches. Records come after their time, so several windows are open.
 type keyCounts struct {
 	cfg    *distinct
-	secret secret.Secret
+	secret engine.Secret
 	v4, v6 *digest.AES
 	live   bool          // records come now
 	open   []*window     // by time
@@ -79,8 +79,8 @@ type window struct {
 	copies  []uint64 // bits of records that are copies
 }
 
-func newCounts(cfg *distinct, s secret.Secret) *keyCounts {
-	return &keyCounts{cfg: cfg, secret: s, grace: time.Hour, first: math.MaxInt64, last: math.MinInt64, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
+func newCounts(cfg *distinct, s engine.Secret) *keyCounts {
+	return &keyCounts{cfg: cfg, secret: s, grace: time.Hour, first: math.MaxInt64, last: math.MinInt64, v4: digest.NewAES(s.AESKey(engine.UseIPv4)), v6: digest.NewAES(s.AESKey(engine.UseIPv6))}
 }
 
 // add counts a record that lasts from start to end. A copy adds its keys, and no record.

@@ -19,7 +19,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -123,10 +122,10 @@ func restore(cfg *config, messages *export.Reader, in io.Reader) (judge *match.J
 	if err != nil {
 		return nil, err
 	}
-	if len(h.Secret) != len(secret.Secret{}) {
+	if len(h.Secret) != len(engine.Secret{}) {
 		return nil, fmt.Errorf("%w: it is damaged", errState)
 	}
-	cfg.Match.Secret = secret.Secret(h.Secret)
+	cfg.Match.Secret = engine.Secret(h.Secret)
 	if judge, err = match.New(cfg.Match); err != nil {
 		return nil, err
 	}

@@ -27,9 +27,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	fmt.Fprintf(t, "%s in, %s (%s), %s left\n",
 		show.Some(s.RecordsIn, "record"), show.Some(s.Copies, "copy", "copies"), show.Share(s.Copies, s.RecordsIn), show.Some(s.RecordsOut, "record"))
 	fmt.Fprintf(t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), show.Share(s.CopiedBytes, s.BytesIn))
-	if notes := notesOf(s); notes != "" {
-		fmt.Fprintf(t, "  noticed     %s\n", notes)
-	}
+	t.Fact("noticed", notesOf(s))
 	for _, u := range s.Unread {
 		fmt.Fprintf(t, "  unread      %s values of %s, such as %q\n", show.Count(u.Values), u.Field, u.Example)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // TestWildTimes counts the records of a good exporter together with a sender's that chooses
@@ -38,7 +38,7 @@ func wildTimes(t *testing.T, live bool) {
 			rows += len(all)
 			return nil
 		},
-	}, secret.Secret{1})
+	}, engine.Secret{1})
 	c.live = live
 	r := rand.New(rand.NewPCG(1, 2))
 	const good = 3000
@@ -82,7 +82,7 @@ func TestCutWindows(t *testing.T) {
 			cuts = append(cuts, rows[0].Cut.Cut)
 			return nil
 		},
-	}, secret.Secret{1})
+	}, engine.Secret{1})
 	const minute = int64(time.Minute)
 	for _, at := range []int64{10*minute + minute/2, 11*minute + minute/2, 12*minute + minute/2} {
 		one := records.Record{Source: netip.AddrFrom4([4]byte{10, 0, 0, 1}), Received: at, Exported: at}
@@ -105,7 +105,7 @@ func TestLongRecords(t *testing.T) {
 	c := newCounts(&distinct{
 		Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Second}, Budget: 1 << 20,
 		Rows: func([]count.Row) error { return nil },
-	}, secret.Secret{1})
+	}, engine.Secret{1})
 	for i := range int64(300) {
 		at := now + i*int64(time.Second)
 		one := records.Record{Source: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), Received: at, Exported: at}
@@ -133,7 +133,7 @@ func TestClockSet(t *testing.T) {
 				counted += all[0].Packets
 				return nil
 			},
-		}, secret.Secret{1})
+		}, engine.Secret{1})
 		c.live = live
 		total := uint64(0)
 		for _, step := range []time.Duration{0, 24 * time.Hour, 0, 100 * 365 * 24 * time.Hour, 0, -time.Hour} {

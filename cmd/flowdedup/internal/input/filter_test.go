@@ -136,7 +136,7 @@ func TestEachFiltered(t *testing.T) {
 			t.Errorf("%d kept, %d filtered of %d, %v", kept, s.Filtered(), read, err)
 		}
 
-		// One more packet of each batch is not wanted: the first one that the filter leaves.
+		// Of each batch the first packet that the filter leaves is not wanted either.
 		s = newStream(&repeated10{n: 40}, matcher(evenBytes, nil))
 		s.wanted = func(_ *capture.Batch, i int) bool { return i > 0 }
 		s.progress = func(_, _ int64, packets uint64) { read = packets }

@@ -137,8 +137,8 @@ func TestManyLinkTypesOneProgram(t *testing.T) {
 	}
 }
 
-// places is a batch of three named interfaces of two inputs, and of one that is cooked:
-// its frames name an interface by its index.
+// places is a batch of three named interfaces of two inputs, and of a cooked interface, whose
+// frames name an interface by its index.
 func places(rng *rand.Rand, n int) *capture.Batch {
 	b := &capture.Batch{
 		Sections: []capture.Section{{Input: 0}, {Input: 1}},
@@ -183,7 +183,7 @@ func TestPlaces(t *testing.T) {
 		})
 		any := false
 		for round := range 40 {
-			index = uint32(round / 20 * 3) // the interface goes, and comes back as another
+			index = uint32(round / 20 * 3) // the interface goes, and comes back with a different index
 			b := places(rng, rng.IntN(300))
 			if err := m.Admit(t.Context(), b); err != nil {
 				t.Fatal(err)

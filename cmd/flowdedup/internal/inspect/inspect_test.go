@@ -12,6 +12,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }
+
 // TestInspectTruth compares kinds, TTL steps and the removed packets with how the captures
 // were made. Each copy behind the router has one hop less, or more if it is late.
 func TestInspectTruth(t *testing.T) {
@@ -78,7 +82,7 @@ func TestInspectShared(t *testing.T) {
 		r := clitest.RunInspect(t, cli.ExitDone, path)
 		c := &r.Recommendation
 		if c.Identity == "l3" && len(c.Ignore) == 0 && c.IdentityBytes == 0 && len(a.NotDecoded) == 0 {
-			// A filter keeps some of the packets that equal another one within the window.
+			// A filter keeps some of the packets that equal an earlier packet within the window.
 			more := clitest.MoreCopies[name]
 			least, most := a.Duplicates["l3"].AnchoredLast["1"]+more.AnchoredLast["1"], a.Duplicates["l3"].SlidingAbs["1"]+more.SlidingAbs["1"]
 			if compared++; r.Equal > most || r.Equal+r.Undecidable+r.ChecksumOnly < least {

@@ -53,15 +53,9 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 	if s.Filtered > 0 {
 		fmt.Fprintf(t, "  filtered    %s, counted nowhere else\n", show.Some(s.Filtered, "packet"))
 	}
-	if notes := inspectNotes(s); notes != "" {
-		fmt.Fprintf(t, "  noticed     %s\n", notes)
-	}
-	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
-		fmt.Fprintf(t, "  not opened  %s\n", text)
-	}
-	if text := tried(s); text != "" {
-		fmt.Fprintf(t, "  tried       %s\n", text)
-	}
+	t.Fact("noticed", inspectNotes(s))
+	t.Fact("not opened", show.NotOpened(s.Unopened, s.Packets))
+	t.Fact("tried", tried(s))
 	if s.SplitConversations > 0 {
 		fmt.Fprintf(t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
 			show.Count(s.SplitConversations), show.Count(s.SampledConversations))

@@ -22,8 +22,8 @@ import (
 // The host of the captures, and the address that a translation gives it.
 var inner, outer = []byte{10, 10, 0, 2}, []byte{203, 0, 113, 7}
 
-// translatedCapture makes a router of a bundled capture one that translates the host's address
-// and ports. It returns how many copies that changes. With one, both interfaces become one.
+// translatedCapture lets the router of a bundled capture translate the host's address and ports.
+// It returns how many copies that changes. one says that both interfaces become a single interface.
 func translatedCapture(t *testing.T, one bool) (name string, copies uint64) {
 	t.Helper()
 	src, err := pcapfile.Open(clitest.Bundled("router-plain.pcapng"), pcapfile.Options{})

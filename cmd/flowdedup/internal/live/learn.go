@@ -20,7 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verdict"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -116,9 +116,9 @@ func (l *learner) tick(now time.Time) {
 
 // begin begins an inspection.
 func (l *learner) begin(now time.Time) {
-	seed := l.run.cfg.Dedup.Secret.AESKey(secret.Sightings)
+	seed := l.run.cfg.Dedup.Secret.AESKey(engine.UseSightings)
 	l.inspector.Store(measure.New(measure.Config{
-		Key: l.run.cfg.Dedup.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
+		Key: l.run.cfg.Dedup.Secret.AESKey(engine.UsePackets), Seed: binary.LittleEndian.Uint64(seed[:]),
 		Tunnels: l.run.cfg.Dedup.Identity.Tunnels,
 	}))
 	l.until, l.next = now.Add(l.cfg.For), now.Add(l.cfg.For+l.cfg.Every)

@@ -25,7 +25,7 @@ import (
 	measure "github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -107,7 +107,7 @@ func newLearningRun(t *testing.T, kept string) *runner {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	cfg := &config{Log: log, Ring: afpacket.Config{BlockTimeout: time.Hour}, Dedup: dedup.Config{
-		Method: "auto", Memory: 1 << 20, Window: window.Window{None: true}, Digest: "aes", Secret: secret.Secret{1}, Live: true, Choice: dedup.Choice{Flow: true},
+		Method: "auto", Memory: 1 << 20, Window: window.Window{None: true}, Digest: "aes", Secret: engine.Secret{1}, Live: true, Choice: dedup.Choice{Flow: true},
 	}}
 	cfg.Learn = learnConfig{
 		For: time.Hour, Every: time.Hour, Hold: func(window.Window) time.Duration { return time.Second },

@@ -17,8 +17,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // A state file holds
@@ -149,7 +149,7 @@ func (h *stateHeader) setting(flag string) string {
 
 // fits returns an error unless the state was saved with the same settings, and with the
 // given secret unless that is nil.
-func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
+func (h *stateHeader) fits(settings []setting, given *engine.Secret) error {
 	if len(h.Settings) > len(settings) {
 		return fmt.Errorf("%w: it is from another kind of run", errState)
 	}
@@ -170,7 +170,7 @@ func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
 		return fmt.Errorf("%w: it was saved with --key: give the same key", errState)
 	case given != nil && h.Secret != nil && !bytes.Equal(h.Secret, given[:]):
 		return fmt.Errorf("%w: it was saved with another --key", errState)
-	case h.Secret != nil && len(h.Secret) != len(secret.Secret{}):
+	case h.Secret != nil && len(h.Secret) != len(engine.Secret{}):
 		return fmt.Errorf("%w: it is damaged", errState)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
@@ -75,7 +75,7 @@ func (r *runner) resumeFrom(ctx context.Context) error {
 	if err != nil {
 		return stateError(cfg.State, err)
 	}
-	var given *secret.Secret
+	var given *engine.Secret
 	if cfg.KeyGiven {
 		given = &cfg.Dedup.Secret
 	}
@@ -86,7 +86,7 @@ func (r *runner) resumeFrom(ctx context.Context) error {
 		r.log.Warn("the filter keeps the memory that it was saved with: remove the state to change it", "state", cfg.State, "bytes", was)
 	}
 	if given == nil {
-		cfg.Dedup.Secret = secret.Secret(header.Secret)
+		cfg.Dedup.Secret = engine.Secret(header.Secret)
 		cfg.Distinct.Secret = cfg.Dedup.Secret
 	}
 	if cfg.network() {

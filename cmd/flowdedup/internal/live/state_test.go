@@ -25,8 +25,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -75,7 +75,7 @@ func testHeader() *stateHeader {
 	return &stateHeader{
 		Saved: time.Date(2026, 11, 21, 22, 0, 0, 1, time.UTC), Begin: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Settings: []setting{{"--window", "1ms"}, {"--of", ""}},
-		Secret:   bytes.Repeat([]byte{7}, len(secret.Secret{})),
+		Secret:   bytes.Repeat([]byte{7}, len(engine.Secret{})),
 		Stats:    dedup.SavedStats{Counts: copies.Counts{Tally: copies.Tally{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62}}, Conversations: traits.SplitCounts{Sampled: 9, Split: 8, Tagged: 7}},
 		Diffs:    traits.Counts{Sampled: 5, Exact: 5},
 		Open:     windows.Saved{Windows: []windows.SavedWindow{{Start: 1, End: 2, Packets: 3, Counters: []windows.SavedCounter{{Key: 1, Family: "v6", Packets: 3}}}}},
@@ -204,7 +204,7 @@ func TestStateFileDamaged(t *testing.T) {
 // TestSettings checks that runs on other packets have other settings.
 func TestSettings(t *testing.T) {
 	plain := config{}
-	h := &stateHeader{Settings: plain.settings(), Secret: make([]byte, len(secret.Secret{}))}
+	h := &stateHeader{Settings: plain.settings(), Secret: make([]byte, len(engine.Secret{}))}
 	if err := h.fits(plain.settings(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestSettings(t *testing.T) {
 
 // TestStateFits checks that the settings must be the same, and the key if one was given.
 func TestStateFits(t *testing.T) {
-	own, others := secret.Secret{1}, secret.Secret{2}
+	own, others := engine.Secret{1}, engine.Secret{2}
 	settings := func(values ...string) (all []setting) {
 		for i, v := range values {
 			all = append(all, setting{[]string{"--window", "--of", "-i"}[i], v})
@@ -262,7 +262,7 @@ func TestStateFits(t *testing.T) {
 		name        string
 		saved, want []setting
 		secret      []byte // in the file
-		given       *secret.Secret
+		given       *engine.Secret
 		text        string
 	}{
 		{"the same", settings("1ms", ""), settings("1ms", ""), own[:], nil, ""},

@@ -14,9 +14,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -61,7 +61,7 @@ func benchmarkTask(b *testing.B, change func(*count.Config)) {
 // newBenchTask makes a run that counts as changed, or not at all, a task of it, and an
 // empty batch.
 func newBenchTask(b *testing.B, change func(*count.Config)) (*runner, *task, *capture.Batch) {
-	secret := secret.Secret{1}
+	secret := engine.Secret{1}
 	cfg := &dedup.Config{
 		Identity: identity.Config{Kind: identity.L3},
 		Window:   window.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",

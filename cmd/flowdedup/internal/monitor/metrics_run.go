@@ -3,6 +3,7 @@
 package monitor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,30 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
+
+// metric is a metric of a run on packets. Its name lacks "flowdedup_".
+type metric web.Metric[*Status]
+
+const (
+	counter = web.Counter
+	gauge   = web.Gauge
+)
+
+// runMetrics returns all metrics of a run, sorted by name.
+func runMetrics() []web.Metric[*Status] {
+	var all []web.Metric[*Status]
+	for _, m := range slices.Concat(trafficMetrics, kernelMetrics, networkMetrics, filterMetrics, learnedMetrics, distinctMetrics, outputMetrics) {
+		m.Name = "flowdedup_" + m.Name
+		all = append(all, web.Metric[*Status](m))
+	}
+	slices.SortStableFunc(all, func(a, b web.Metric[*Status]) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// singleValue makes the values function of a metric without labels.
+func singleValue(of func(s *Status) float64) web.Values[*Status] {
+	return func(s *Status, give func(float64, ...string)) { give(of(s)) }
+}
 
 // commonProtocols have a value even without duplicates. A rate of them is then 0 instead
 // of unknown, and includes their first duplicates.

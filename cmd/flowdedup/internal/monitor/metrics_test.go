@@ -198,7 +198,7 @@ func TestNamedMetrics(t *testing.T) {
 	}
 }
 
-// TestUnit checks the units with systemd, and how much of the system they can reach. Another
+// TestUnit checks the units with systemd, and how much of the system they can reach. A different
 // program stands in for ours, because the program must exist.
 func TestUnit(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -220,7 +220,7 @@ func TestUnit(t *testing.T) {
 			if err != nil || strings.Contains(string(out), kind) {
 				t.Errorf("%s: %v: %s", name, err, out)
 			}
-			// In tenths: 1.5 with systemd 252, and later ones may ask for more.
+			// In tenths: 1.5 with systemd 252; later versions may ask for more.
 			out, err = exec.Command(analyze, "security", "--no-pager", "--offline=true", "--threshold=20", name).CombinedOutput()
 			switch {
 			case strings.Contains(string(out), "unrecognized option"):

@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
@@ -164,17 +164,17 @@ type elements func(b *capture.Batch, from int, h []headers.Header, add func(d di
 // newElements makes digests without a secret, so that a measurement is reproducible. Packets are
 // compared by the identity of "flowdedup dedup".
 func newElements(c *config) elements {
-	key := secret.Secret{}
+	key := engine.Secret{}
 	if !c.Element.Packets {
 		return (&keyReader{
 			keyer:     keys.NewKeyer([]keys.Config{{Kind: c.Element.Key}}, headers.DecoderConfig{}),
 			addresses: c.Element.Key <= keys.IP,
 			ipv6:      c.IPv6,
-			v4:        digest.NewAES(key.AESKey(secret.IPv4)),
-			v6:        digest.NewAES(key.AESKey(secret.IPv6)),
+			v4:        digest.NewAES(key.AESKey(engine.UseIPv4)),
+			v6:        digest.NewAES(key.AESKey(engine.UseIPv6)),
 		}).each
 	}
-	packets, digester := identity.New(identity.Config{Kind: identity.L3}), digest.NewAES(key.AESKey(secret.Packets))
+	packets, digester := identity.New(identity.Config{Kind: identity.L3}), digest.NewAES(key.AESKey(engine.UsePackets))
 	digests := make([]digest.Digest, capture.GroupSize)
 	return func(b *capture.Batch, from int, h []headers.Header, add func(digest.Digest, int)) {
 		packets.FromHeaders(b, from, h).Sum(digests[:len(h)], digester)

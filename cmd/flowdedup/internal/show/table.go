@@ -145,6 +145,13 @@ func widestWord(name string) (widest int) {
 // MaxRows is how many rows of a table are shown. The others are in --json.
 const MaxRows = 20
 
+// Fact adds a line with a name and a text. It adds nothing without a text.
+func (t *Text) Fact(name, text string) {
+	if text != "" {
+		fmt.Fprintf(t, "  %-11s %s\n", name, text)
+	}
+}
+
 // Table adds the first MaxRows rows of a table behind an empty line, and the number of the others.
 // It adds nothing without rows.
 func (t *Text) Table(columns []Column, rows [][]string) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func (d *stuck) Write(*capture.Batch, []uint64) error {
 }
 
 // TestBlocked ends a run while an output blocks. The error names that output, and the
-// other one is complete.
+// other output is complete.
 func TestBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -56,7 +57,7 @@ func TestBlocked(t *testing.T) {
 // reader gets no such line.
 func TestPipeWithoutReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
-	if err := mkfifo(name); err != nil {
+	if err := exec.Command("mkfifo", name).Run(); err != nil {
 		t.Skip(err)
 	}
 	logged := &bytes.Buffer{}

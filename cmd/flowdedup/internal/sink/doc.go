@@ -16,8 +16,7 @@
 //	what an output must do; its state  output.go
 //	who gets which packets             set.go; balance.go shares them
 //	a file, a pipe, a series of files  file.go
-//	an interface (--forward)           forward.go
-//	peers on a network                 network.go
+//	an interface (--forward); peers    forward.go
 //	calls that block                   blocked.go
 //	records encoded ahead              encode.go
 //	names at the end of a run          end.go

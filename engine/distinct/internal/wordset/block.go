@@ -31,7 +31,7 @@ const head = 11
 var ErrInvalid = errors.New("bad block of words")
 
 // AppendBlock appends a block of 1 to 8192 ascending words to b. It panics for
-// another number.
+// other numbers.
 func AppendBlock(b []byte, words []uint64) []byte {
 	n := len(words)
 	if n == 0 || n > maxBlock {
@@ -40,7 +40,7 @@ func AppendBlock(b []byte, words []uint64) []byte {
 	k := uint(0)
 	if n > 1 {
 		mean := (words[n-1] - words[0]) / uint64(n-1)
-		// The best power of two is the largest one below 0.962 times the mean, 2 ln of the
+		// The best power of two is the largest below 0.962 times the mean, 2 ln of the
 		// golden ratio. Quotients then add up to 2.1 n at most.
 		k = uint(max(1, bits.Len64(mean-mean/32))) - 1
 	}

@@ -24,7 +24,7 @@ func Pack(words iter.Seq[uint64]) *Packed {
 	return p
 }
 
-// Blocks cuts ascending words into blocks of 8192, the last one shorter. Each is valid
+// Blocks cuts ascending words into blocks of 8192, the last block shorter. Each is valid
 // until the next.
 func Blocks(words iter.Seq[uint64]) iter.Seq[[]uint64] {
 	return func(yield func([]uint64) bool) {

@@ -107,7 +107,8 @@ func (p *Batch) Prepare(b *capture.Batch) {
 		sums, protocols := p.sums[:n], p.protocols[:n]
 		whole := p.whole.FromFrames(protocols, b, from)
 		whole.Sum(sums, p.digester)
-		p.truncated += whole.Truncated()
+		cut := whole.Truncated()
+		p.truncated += cut
 		for _, i := range whole.Closed() {
 			p.countUnopened(b, from+int(i))
 		}
@@ -120,7 +121,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 			p.noTime += count(calendar.Usable(f.Time) == calendar.NoTime)
 		}
 		p.pick(b.Frames[from:to], from, mask)
-		p.addPicked()
+		p.addPicked(cut > 0)
 	}
 }
 
@@ -136,12 +137,15 @@ func (p *Batch) pick(frames []capture.Frame, from int, mask uint64) {
 	}
 }
 
-// addPicked describes the frames that were picked.
-func (p *Batch) addPicked() {
+// addPicked describes the frames that were picked. Without truncated frames there are no doubts.
+func (p *Batch) addPicked(truncated bool) {
 	b := &p.picked
 	h := p.headers[:len(b.Frames)]
 	p.decoder.Decode(h, b, 0)
-	p.ofWhole.read(p.ofWhole.identity.FromHeaders(b, 0, h).Doubts(), len(h))
+	clear(p.ofWhole.of[:len(h)])
+	if truncated {
+		p.ofWhole.read(p.ofWhole.identity.FromHeaders(b, 0, h).Doubts(), len(h))
+	}
 	p.frames, p.doubts = append(p.frames, p.numbers...), append(p.doubts, p.ofWhole.of[:len(h)]...)
 	for i, d := range p.digests[len(p.digests)-len(h):] {
 		p.add(b, i, &h[i], &d)
@@ -172,6 +176,9 @@ func (p *Batch) keep(n int) {
 
 // move copies element from to element to.
 func (p *Batch) move(to, from int) {
+	if to == from {
+		return
+	}
 	p.frames[to], p.seen[to], p.origins[to], p.digests[to] = p.frames[from], p.seen[from], p.origins[from], p.digests[from]
 	p.doubts[to] = p.doubts[from]
 }

@@ -3,12 +3,12 @@
 package inspect
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
+	"sort"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
@@ -285,7 +285,7 @@ func (n *loops) report() []Loop {
 		l.Every = int64(n.list[i].taken / max(n.list[i].gaps, 1))
 		all = append(all, l)
 	}
-	slices.SortStableFunc(all, func(a, b Loop) int { return cmp.Compare(b.Sightings, a.Sightings) })
+	sort.SliceStable(all, func(i, k int) bool { return all[i].Sightings > all[k].Sightings })
 	return all
 }
 

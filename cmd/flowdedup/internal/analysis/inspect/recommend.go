@@ -155,90 +155,65 @@ func (n *Inspector) manyStacked() bool {
 	return n.stream.stacked > 0 && float64(n.stream.stacked) >= fewCopies*float64(n.stream.packets)
 }
 
+// reasons are sentences.
+type reasons []string
+
+// add adds a reason if it holds.
+func (all *reasons) add(holds bool, format string, args ...any) {
+	if holds {
+		*all = append(*all, fmt.Sprintf(format, args...))
+	}
+}
+
 // reasons explains the recommendation.
 func (n *Inspector) reasons(c *Recommendation, m *measure, unmatched uint64, r *Report) []string {
-	all := []string{}
-	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if r.Looped > 0 && c.Dedup {
-		add("%d packets go in circles: de-duplication hides that, so find the loop or the sender first", r.Looped)
-	}
-	if len(r.Unopened) > 0 && !c.Dedup {
-		add("packets that were not opened are copies here only if they differ in nothing")
-	}
-	if r.Undecidable > 0 {
-		add("%d packets were truncated too short to distinguish copies from other packets: capture more of each", r.Undecidable)
-	}
-	if r.ChecksumOnly > 0 {
-		add("%d equal packets are known only by a checksum of 16 bits, and do not count", r.ChecksumOnly)
-	}
+	all := reasons{}
+	all.add(r.Looped > 0 && c.Dedup, "%d packets go in circles: de-duplication hides that, so find the loop or the sender first", r.Looped)
+	all.add(len(r.Unopened) > 0 && !c.Dedup, "packets that were not opened are copies here only if they differ in nothing")
+	all.add(r.Undecidable > 0, "%d packets were truncated too short to distinguish copies from other packets: capture more of each", r.Undecidable)
+	all.add(r.ChecksumOnly > 0, "%d equal packets are known only by a checksum of 16 bits, and do not count", r.ChecksumOnly)
 	switch {
 	case r.Packets == 0:
 		return all
 	case c.Dedup:
 		return append(all, n.reasonsOfFlags(c, m, unmatched, r)...)
 	case r.Copies == 0 && r.Equal == 0 && r.Undecidable+r.ChecksumOnly > 0:
-		add("no other packet equals another one within %v", r.Window)
+		all.add(true, "no other packet equals another one within %v", r.Window)
 	case r.Copies == 0 && r.Equal == 0:
-		add("no packet equals another one within %v", r.Window)
+		all.add(true, "no packet equals another one within %v", r.Window)
 	case r.Copies == 0 && r.Looped == r.Equal:
-		add("the network repeats packets, and no mirror does: find the loop or the sender")
+		all.add(true, "the network repeats packets, and no mirror does: find the loop or the sender")
 	case r.Copies == 0:
-		add("all equal packets were sent again at one point: removing them would remove packets that their senders repeated")
+		all.add(true, "all equal packets were sent again at one point: removing them would remove packets that their senders repeated")
 	case !c.removesCopies():
-		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
+		all.add(true, "of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
 	case r.Copies == 1:
-		add("1 copy in %d packets is too few to matter", r.Packets)
+		all.add(true, "1 copy in %d packets is too few to matter", r.Packets)
 	default:
-		add("%d copies in %d packets are too few to matter", r.Copies, r.Packets)
+		all.add(true, "%d copies in %d packets are too few to matter", r.Copies, r.Packets)
 	}
 	return all
 }
 
 // reasonsOfFlags explains the flags of the recommended command.
 func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint64, r *Report) []string {
-	all := []string{}
-	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if c.Identity == identity.Inner {
-		add("--identity inner: %d copies differ in or around a tunnel", unmatched)
-	} else {
-		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
-	}
-	if m.checksums > 0 {
-		add("--ignore l4-checksum: %d copies differ in checksums that a network card fills in; packets with right ones stay", m.checksums)
-	}
-	if m.clamped > 0 {
-		add("--ignore mss: %d copies differ in the maximum segment size, which a router lowers, and in the checksum over it", m.clamped)
-	}
+	var all reasons
+	all.add(c.Identity == identity.Inner, "--identity inner: %d copies differ in or around a tunnel", unmatched)
+	all.add(c.Identity != identity.Inner, "--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
+	all.add(m.checksums > 0, "--ignore l4-checksum: %d copies differ in checksums that a network card fills in; packets with right ones stay", m.checksums)
+	all.add(m.clamped > 0, "--ignore mss: %d copies differ in the maximum segment size, which a router lowers, and in the checksum over it", m.clamped)
 	ignored := strings.Join(m.ignore, ",")
-	if m.translated > 0 {
-		add("--ignore %s: %d packets equal earlier ones but for addresses that a translation replaced", ignored, m.translated)
-		add("%s", sideOf(c.Prefer))
-	}
-	if m.relayed > 0 {
-		add("--ignore %s: %d packets equal earlier ones between other addresses: a relay sent them on, or a second line has them", ignored, m.relayed)
-	}
-	if c.IdentityBytes > 0 {
-		add("--identity-bytes %d: copies were captured in different lengths; packets that differ only behind these bytes count as equal", c.IdentityBytes)
-	}
-	add("--window %v: %s", c.Window, lateness(c.Left))
-	if c.Across {
-		add("--across: all copies come from another %s, and packets that were sent again at one stay", m.paths.or("interface"))
-	}
-	if c.Keep == "flow" {
-		add("--keep flow, the default for written packets: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
-	}
-	if slices.Contains(c.Strip, "arista") {
-		add("--strip arista: most packets have the time header of a switch, which few analyzers read")
-	}
-	if slices.Contains(c.Strip, "tunnel") {
-		add("--strip tunnel: packets with the right checksums are those of the receiving end, so each direction has a tunnel of its own")
-	}
-	if slices.Contains(c.Strip, "vlan") && n.manyStacked() {
-		add("--strip vlan: %d packets have tags of 802.1ad, behind which some analyzers find nothing", n.stream.stacked)
-	}
-	if slices.Contains(c.Strip, "vlan") && n.oneWayTags(&r.Sides) {
-		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
-	}
+	all.add(m.translated > 0, "--ignore %s: %d packets equal earlier ones but for addresses that a translation replaced", ignored, m.translated)
+	all.add(m.translated > 0, "%s", sideOf(c.Prefer))
+	all.add(m.relayed > 0, "--ignore %s: %d packets equal earlier ones between other addresses: a relay sent them on, or a second line has them", ignored, m.relayed)
+	all.add(c.IdentityBytes > 0, "--identity-bytes %d: copies were captured in different lengths; packets that differ only behind these bytes count as equal", c.IdentityBytes)
+	all.add(true, "--window %v: %s", c.Window, lateness(c.Left))
+	all.add(c.Across, "--across: all copies come from another %s, and packets that were sent again at one stay", m.paths.or("interface"))
+	all.add(c.Keep == "flow", "--keep flow, the default for written packets: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
+	all.add(slices.Contains(c.Strip, "arista"), "--strip arista: most packets have the time header of a switch, which few analyzers read")
+	all.add(slices.Contains(c.Strip, "tunnel"), "--strip tunnel: packets with the right checksums are those of the receiving end, so each direction has a tunnel of its own")
+	all.add(slices.Contains(c.Strip, "vlan") && n.manyStacked(), "--strip vlan: %d packets have tags of 802.1ad, behind which some analyzers find nothing", n.stream.stacked)
+	all.add(slices.Contains(c.Strip, "vlan") && n.oneWayTags(&r.Sides), "--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
 	return all
 }
 

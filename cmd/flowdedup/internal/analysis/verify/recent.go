@@ -25,6 +25,7 @@ type recent struct {
 	next   uint64   // the place of the next sighting
 	heads  []uint64 // the place of the latest sighting in a chain, plus 1
 	odd    uint64   // a random odd number, so that nobody can prepare identities that share a chain
+	warmed uint64   // the OR of warm's reads, so that no compiler leaves them out
 }
 
 // newRecent returns a queue with a table for n sightings, which grows.
@@ -44,6 +45,16 @@ func (r *recent) at(place uint64) *inputPacket {
 func (r *recent) head(id *digest.Digest) *uint64 {
 	hash := (id[0] ^ bits.RotateLeft64(id[1], 32)) * r.odd
 	return &r.heads[hash>>(64-bits.TrailingZeros(uint(len(r.heads))))]
+}
+
+// warm touches the memory that finding the identities of a batch will touch. These loads overlap,
+// while the loads of one search after another wait for each other.
+func (r *recent) warm(ids []digest.Digest) {
+	for i := range ids {
+		if place := *r.head(&ids[i]); place > r.first {
+			r.warmed |= r.at(place - 1).identity[0]
+		}
+	}
 }
 
 // find returns what names the latest sighting of an identity: the head of the chain, or the link in

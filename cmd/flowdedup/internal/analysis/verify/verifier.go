@@ -190,6 +190,7 @@ func (v *Verifier) check(b *capture.Batch) {
 		within = v.within.Points(b, 0, n)
 	}
 	written := v.strip(&v.written, b)
+	v.copies.warm(v.digests)
 	for i := range n {
 		v.report.Packets++
 		s := inputPacket{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending, unfit: v.unfit.is(b, i, &v.headers[i])}

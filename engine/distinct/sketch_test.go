@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sketch
+package distinct
 
 import (
 	"math"
@@ -29,10 +29,10 @@ func (p plainRegister) encode() (r uint32) {
 	if top == 0 {
 		return 0
 	}
-	r = uint32(top) << windowBits
-	for k := max(0, top-windowBits); k < top; k++ {
+	r = uint32(top) << sketchWindowBits
+	for k := max(0, top-sketchWindowBits); k < top; k++ {
 		if p[k] || k == 0 {
-			r |= 1 << (windowBits - (top - k))
+			r |= 1 << (sketchWindowBits - (top - k))
 		}
 	}
 	return r
@@ -138,7 +138,7 @@ func TestError(t *testing.T) {
 		runs, sizes = 100, sizes[:1]
 	}
 	allowed := 4 / math.Sqrt(2*float64(runs))
-	want := math.Sqrt(product(valueBits, windowBits) / (8 * Size))
+	want := math.Sqrt(product(valueBits, sketchWindowBits) / (8 * SketchSize))
 	for _, n := range sizes {
 		squares, sum := 0.0, 0.0
 		for seed := range runs {
@@ -170,7 +170,7 @@ func TestExtremes(t *testing.T) {
 		t.Errorf("one element: %v", got)
 	}
 	for i := range s.register {
-		s.register[i] = maxValue<<windowBits | window - 1
+		s.register[i] = maxValue<<sketchWindowBits | sketchWindow - 1
 	}
 	s.changed = true
 	if got := s.Estimate(); got.Low > got.Distinct || got.Distinct > got.High || got.High != math.MaxUint64 {
@@ -184,12 +184,12 @@ func TestSparse(t *testing.T) {
 		var s, restored Sketch
 		fill(&s, 3, n)
 		b := s.Append(nil)
-		if len(b) > min(6*n, Size) || restored.Restore(b) != nil || restored.register != s.register {
+		if len(b) > min(6*n, SketchSize) || restored.Restore(b) != nil || restored.register != s.register {
 			t.Errorf("%d elements: %d bytes", n, len(b))
 		}
 	}
 	for name, b := range map[string][]byte{
-		"odd length": make([]byte, 7), "too long": make([]byte, Size+2), "empty register": make([]byte, 6),
+		"odd length": make([]byte, 7), "too long": make([]byte, SketchSize+2), "empty register": make([]byte, 6),
 		"beyond the last": {0, 0x10, 0, 0, 0, 1}, "no value": {0, 0, 1, 0, 0, 0},
 	} {
 		var s Sketch

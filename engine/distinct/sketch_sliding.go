@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sketch
+package distinct
 
-// Sliding estimates how many distinct elements a window holds that slides in steps. It
+// SlidingSketch estimates how many distinct elements a window holds that slides in steps. It
 // has a Sketch for each step of the window, and merges a step at most once: when the
 // oldest steps have left, the elements of all later steps are merged into each of the
 // others. From then on the oldest step's sketch covers all these steps, and one more
 // sketch covers the steps since. (This is a queue of two stacks.) So the estimate of a
 // window costs one merge, however many steps it has.
-type Sliding struct {
+type SlidingSketch struct {
 	steps   []*Sketch // by step modulo their number; nil without elements
 	started bool      // there has been a step
 	newest  int64     // the latest one
@@ -21,10 +21,10 @@ type Sliding struct {
 }
 
 // NewSliding returns an empty window of the given number of steps.
-func NewSliding(steps int) *Sliding { return &Sliding{steps: make([]*Sketch, steps)} }
+func NewSlidingSketch(steps int) *SlidingSketch { return &SlidingSketch{steps: make([]*Sketch, steps)} }
 
 // Reset forgets all elements. The next step may be any.
-func (s *Sliding) Reset() {
+func (s *SlidingSketch) Reset() {
 	for i, one := range s.steps {
 		s.recycle(one)
 		s.steps[i] = nil
@@ -33,7 +33,7 @@ func (s *Sliding) Reset() {
 	s.started = false
 }
 
-func (s *Sliding) recycle(one *Sketch) {
+func (s *SlidingSketch) recycle(one *Sketch) {
 	if one != nil {
 		one.Reset()
 		s.free = append(s.free, one)
@@ -41,16 +41,16 @@ func (s *Sliding) recycle(one *Sketch) {
 }
 
 // oldest returns the first step of the window.
-func (s *Sliding) oldest() int64 { return s.newest - int64(len(s.steps)) + 1 }
+func (s *SlidingSketch) oldest() int64 { return s.newest - int64(len(s.steps)) + 1 }
 
 // at returns where the sketch of a step is.
-func (s *Sliding) at(step int64) **Sketch {
+func (s *SlidingSketch) at(step int64) **Sketch {
 	n := int64(len(s.steps))
 	return &s.steps[(step%n+n)%n]
 }
 
 // Advance moves the window so that step is its last one, unless it was there.
-func (s *Sliding) Advance(step int64) {
+func (s *SlidingSketch) Advance(step int64) {
 	if s.started && step <= s.newest {
 		return
 	}
@@ -71,7 +71,7 @@ func (s *Sliding) Advance(step int64) {
 }
 
 // mergeSteps merges into each step before the newest the steps after it.
-func (s *Sliding) mergeSteps() {
+func (s *SlidingSketch) mergeSteps() {
 	s.merged = s.newest - 1
 	var later *Sketch
 	for step := s.merged; step >= s.oldest(); step-- {
@@ -91,7 +91,7 @@ func (s *Sliding) mergeSteps() {
 	s.since.Reset()
 }
 
-func (s *Sliding) take() *Sketch {
+func (s *SlidingSketch) take() *Sketch {
 	if n := len(s.free); n > 0 {
 		one := s.free[n-1]
 		s.free = s.free[:n-1]
@@ -103,7 +103,7 @@ func (s *Sliding) take() *Sketch {
 
 // Add adds an element of a step. It moves the window if the step is a later one, and does
 // nothing if the step has left it.
-func (s *Sliding) Add(step int64, word uint64) {
+func (s *SlidingSketch) Add(step int64, word uint64) {
 	s.Advance(step)
 	if step < s.oldest() {
 		return
@@ -120,7 +120,7 @@ func (s *Sliding) Add(step int64, word uint64) {
 }
 
 // of returns the sketch of a step of the window.
-func (s *Sliding) of(step int64) *Sketch {
+func (s *SlidingSketch) of(step int64) *Sketch {
 	one := s.at(step)
 	if *one == nil {
 		*one = s.take()
@@ -129,7 +129,7 @@ func (s *Sliding) of(step int64) *Sketch {
 }
 
 // Estimate returns the estimate of the whole window.
-func (s *Sliding) Estimate() Estimate {
+func (s *SlidingSketch) Estimate() Estimate {
 	s.window.Reset()
 	if first := *s.at(s.oldest()); first != nil && s.oldest() <= s.merged {
 		s.window.Merge(first)
@@ -139,4 +139,4 @@ func (s *Sliding) Estimate() Estimate {
 }
 
 // Bytes returns the memory of all sketches.
-func (s *Sliding) Bytes() int { return (s.made + 2) * Size }
+func (s *SlidingSketch) Bytes() int { return (s.made + 2) * SketchSize }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package secret
+package engine
 
 import (
 	"encoding/hex"
@@ -19,33 +19,33 @@ func TestParseSecret(t *testing.T) {
 		// AES-128 under the zero key of the blocks 0 and 1 (little-endian).
 		{zeros, "66e94bd4ef8a2c3b884cfa59ca342b2e" + "47711816e91d6ff059bbbf2bf58e0fd3"},
 	} {
-		s, err := Parse(c.text)
+		s, err := ParseSecret(c.text)
 		if got := hex.EncodeToString(s[:]); err != nil || got != c.want {
 			t.Errorf("ParseSecret(%q) = %s, %v, want %s", c.text, got, err, c.want)
 		}
 	}
 	for _, text := range []string{"", "00", zeros[:31], zeros + "00", zeros + zeros + "00", strings.Repeat("xy", 16), strings.Repeat("0 ", 32)} {
-		_, err := Parse(text)
-		if !errors.Is(err, ErrSyntax) || text != "" && strings.Contains(err.Error(), text) {
-			t.Errorf("ParseSecret(%q): error %v, want ErrSecret without the text", text, err)
+		_, err := ParseSecret(text)
+		if !errors.Is(err, ErrConfig) || text != "" && strings.Contains(err.Error(), text) {
+			t.Errorf("ParseSecret(%q): error %v, want ErrConfig without the text", text, err)
 		}
 	}
 }
 
 // TestDerivedKeys pins the keys, which digests of different machines rely on.
 func TestDerivedKeys(t *testing.T) {
-	s, err := Parse(zeros + zeros)
+	s, err := ParseSecret(zeros + zeros)
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := map[string]string{}
 	for use, want := range map[Use]string{
-		Packets:     "5275f3d86b4fb8684593133ebfa53cd3",
-		IPv4:        "779b38d15bffb63d8d609d551a5cc98e",
-		IPv6:        "39d6e9ae76a9b2f3fc462680f766720e",
-		MAC:         "75d11b0e3a68c4223d88dbf017977dd7",
-		Permutation: "845c7d4690fa594f90e67f7b5211a51a",
-		Own:         "37bff99ff2f7aa97779e4adf6f13fb10",
+		UsePackets:     "5275f3d86b4fb8684593133ebfa53cd3",
+		UseIPv4:        "779b38d15bffb63d8d609d551a5cc98e",
+		UseIPv6:        "39d6e9ae76a9b2f3fc462680f766720e",
+		UseMAC:         "75d11b0e3a68c4223d88dbf017977dd7",
+		UsePermutation: "845c7d4690fa594f90e67f7b5211a51a",
+		UseOwn:         "37bff99ff2f7aa97779e4adf6f13fb10",
 	} {
 		key := s.AESKey(use)
 		got := hex.EncodeToString(key[:])
@@ -66,8 +66,8 @@ func TestDerivedKeys(t *testing.T) {
 }
 
 func TestRandomSecret(t *testing.T) {
-	a, err := Random()
-	b, err2 := Random()
+	a, err := RandomSecret()
+	b, err2 := RandomSecret()
 	if errors.Join(err, err2) != nil || a == b || a == (Secret{}) {
 		t.Errorf("random secrets: %v, %v", err, err2)
 	}

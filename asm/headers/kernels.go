@@ -8,8 +8,32 @@ import (
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
+
+// findPlain does all messages: plain frames by a kernel, others singly.
+func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (found Found) {
+	for i := 0; i < len(msgs); i += 64 {
+		part := msgs[i:min(i+64, len(msgs))]
+		others, some := d.plainVectors(part, numbers[i:], buf)
+		left, more := d.findEach(part, numbers[i:], buf, others)
+		rest[i/64] = left
+		found |= some | more
+	}
+	return found
+}
+
+// foundBits returns what kernels have found: none if a number is 0.
+func foundBits(cut, broken uint64) (found Found) {
+	if cut != 0 {
+		found |= FoundCut
+	}
+	if broken != 0 {
+		found |= FoundBroken
+	}
+	return found
+}
 
 // placePlain finds tunnels over UDP with an untagged frame, which most of them are, and returns how
 // many it has put in r. It leaves others to its caller. See place.
@@ -39,3 +63,21 @@ func (t *Tunnels) carryingVectors(numbers []uint16) (done int, which uint64) {
 //
 //go:noescape
 func carryingWord(numbers *uint16, groups int, carries *[8]uint64) (which uint64)
+
+// countVectors counts all frames that Count does. done says whether there is a kernel.
+func (w *Whole) countVectors(all []frames.Frame, buf []byte) (n int, done bool) {
+	groups := len(all) / wholeGroup
+	if cpu.Best == cpu.Generic {
+		return 0, false
+	}
+	if groups == 0 || len(buf) < wholeLeast {
+		return 0, true
+	}
+	return w.countGroups(&all[0], groups, &buf[0], len(buf)-wholeLeast), true
+}
+
+// countWhole takes a frame at a time, in general registers, of n of them, 1 or more. It reads frames
+// from offsets up to last.
+//
+//go:noescape
+func countWhole(all *frames.Frame, n int, buf *byte, last int, w *Whole) (done int)

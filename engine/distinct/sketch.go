@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sketch estimates numbers of distinct elements in 16 KiB, whatever they are.
-//
-// A Sketch is an ExaLogLog (Ertl, ExaLogLog: Space-Efficient and Practical Approximate
-// Distinct Counting up to the Exa-Scale, EDBT 2025, arXiv 2402.13726) with t = 2, d = 24
-// and 2^12 registers of 32 bits. Its standard error is 0.54 %; a HyperLogLog needs 41 %
-// more memory for the same error. Sketches of parts of a stream merge into the sketch of
-// the whole. Sliding merges the sketches of a window's slides.
-//
-// Elements are 64 bits that are as good as random: words of keyed digests. Restore returns
-// ErrInvalid for registers that no sketch has.
-package sketch
+package distinct
 
 import (
 	"encoding/binary"
@@ -18,26 +8,33 @@ import (
 	"math/bits"
 )
 
-// The parameters of the paper. An element has 2^t update values for each number of
+// The parameters of a Sketch, by the names of its paper. An element has 2^t update values for each number of
 // leading zeros. A register has the largest update value of its elements, and d bits that
 // say which of the d values below it came, too.
 const (
-	precision  = 12 // p
-	valueBits  = 2  // t
-	windowBits = 24 // d
+	precision        = 12 // p
+	valueBits        = 2  // t
+	sketchWindowBits = 24 // d
 
-	registers = 1 << precision
-	window    = 1 << windowBits
+	registers    = 1 << precision
+	sketchWindow = 1 << sketchWindowBits
 	// maxValue is the largest update value.
 	maxValue = (65 - precision - valueBits) << valueBits
 )
 
-// Size is how many bytes the registers of a Sketch take, in memory and as Append writes
+// SketchSize is how many bytes the registers of a Sketch take, in memory and as Append writes
 // them.
-const Size = 4 * registers
+const SketchSize = 4 * registers
 
-// Sketch estimates how many distinct elements were added. The zero value is empty. It is
-// not safe for concurrent use.
+// Sketch estimates the number of distinct elements, whatever they are, in 16 KiB.
+//
+// It is an ExaLogLog (Ertl, ExaLogLog: Space-Efficient and Practical Approximate Distinct
+// Counting up to the Exa-Scale, EDBT 2025, arXiv 2402.13726) with t = 2, d = 24 and 2^12
+// registers of 32 bits. Its standard error is 0.54 %; a HyperLogLog needs 41 % more memory
+// for the same error. Sketches of parts of a stream merge into the sketch of the whole.
+//
+// Elements are 64 bits that are as good as random: words of keyed digests. The zero value
+// is empty. A Sketch is not safe for concurrent use.
 type Sketch struct {
 	register [registers]uint32
 	changed  bool // since last was computed
@@ -70,11 +67,11 @@ func (s *Sketch) add(w uint64) bool {
 	zeros := bits.LeadingZeros64(w | (1<<(precision+valueBits) - 1))
 	k := zeros<<valueBits + int(w%(1<<valueBits)) + 1
 	old := *r
-	switch over := k - int(old>>windowBits); {
+	switch over := k - int(old>>sketchWindowBits); {
 	case over > 0:
-		*r = uint32(k)<<windowBits | (window|old%window)>>over
-	case over < 0 && windowBits+over >= 0:
-		*r |= 1 << (windowBits + over)
+		*r = uint32(k)<<sketchWindowBits | (sketchWindow|old%sketchWindow)>>over
+	case over < 0 && sketchWindowBits+over >= 0:
+		*r |= 1 << (sketchWindowBits + over)
 	}
 	s.changed = s.changed || *r != old
 	return *r != old
@@ -96,8 +93,8 @@ func mergeRegisters(a, b uint32) uint32 {
 	if a < b {
 		a, b = b, a
 	}
-	if over := a>>windowBits - b>>windowBits; over > 0 && b != 0 {
-		return a | (window|b%window)>>over
+	if over := a>>sketchWindowBits - b>>sketchWindowBits; over > 0 && b != 0 {
+		return a | (sketchWindow|b%sketchWindow)>>over
 	}
 	return a | b
 }
@@ -105,7 +102,7 @@ func mergeRegisters(a, b uint32) uint32 {
 // Reset forgets all elements.
 func (s *Sketch) Reset() { *s = Sketch{} }
 
-// Append appends the registers to b, little-endian: either all of them, in Size bytes, or
+// Append appends the registers to b, little-endian: either all of them, in SketchSize bytes, or
 // only the nonzero ones, each after its number in 2 bytes, whichever is shorter.
 func (s *Sketch) Append(b []byte) []byte {
 	used := 0
@@ -114,7 +111,7 @@ func (s *Sketch) Append(b []byte) []byte {
 			used++
 		}
 	}
-	dense := used*sparseSize >= Size
+	dense := used*sparseSize >= SketchSize
 	for i, r := range s.register {
 		switch {
 		case dense:
@@ -130,23 +127,22 @@ func (s *Sketch) Append(b []byte) []byte {
 // sparseSize is the size of a register with its number.
 const sparseSize = 6
 
-// ErrInvalid is the error about registers that no sketch has.
-var ErrInvalid = errors.New("not the registers of a sketch")
+var errSketch = errors.New("not the registers of a sketch")
 
-// Restore sets the registers to the ones that Append wrote. The error is ErrInvalid, and
-// leaves the sketch as it was.
+// Restore sets the registers to what Append wrote. If no sketch has such registers, it
+// returns an error, and leaves the sketch as it was.
 func (s *Sketch) Restore(b []byte) error {
 	var read Sketch
-	if len(b) == Size {
+	if len(b) == SketchSize {
 		for i := range read.register {
 			read.register[i] = binary.LittleEndian.Uint32(b[4*i:])
 		}
 	} else if !read.restoreSparse(b) {
-		return ErrInvalid
+		return errSketch
 	}
 	for _, r := range read.register {
 		if !validRegister(r) {
-			return ErrInvalid
+			return errSketch
 		}
 	}
 	s.register, s.changed = read.register, true
@@ -155,7 +151,7 @@ func (s *Sketch) Restore(b []byte) error {
 
 // restoreSparse sets registers with their numbers, which ascend.
 func (s *Sketch) restoreSparse(b []byte) bool {
-	if len(b)%sparseSize != 0 || len(b) > Size {
+	if len(b)%sparseSize != 0 || len(b) > SketchSize {
 		return false
 	}
 	for next := 0; len(b) > 0; b = b[sparseSize:] {
@@ -171,14 +167,14 @@ func (s *Sketch) restoreSparse(b []byte) bool {
 // validRegister reports whether elements can lead to a register: bits for update values
 // below 1 are clear, except the one that stands for the empty register.
 func validRegister(r uint32) bool {
-	value := int(r >> windowBits)
+	value := int(r >> sketchWindowBits)
 	if value > maxValue || value == 0 && r != 0 {
 		return false
 	}
-	if value == 0 || value > windowBits {
+	if value == 0 || value > sketchWindowBits {
 		return true
 	}
-	// Update value j is bit windowBits-value+j; j = 0 is the empty register before it.
-	low := r % (1 << (windowBits - value + 1))
-	return low == 1<<(windowBits-value)
+	// Update value j is bit sketchWindowBits-value+j; j = 0 is the empty register before it.
+	low := r % (1 << (sketchWindowBits - value + 1))
+	return low == 1<<(sketchWindowBits-value)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sketch
+package distinct
 
 import "math"
 
@@ -74,15 +74,15 @@ func rounded(n float64) uint64 {
 // beta[u] of 1 - exp(-n/m 2^-u).
 func (s *Sketch) statistics() (alpha float64, beta [maxExponent + 1]float64) {
 	for _, r := range s.register {
-		value := int(r >> windowBits)
+		value := int(r >> sketchWindowBits)
 		alpha += above(value)
 		if value == 0 {
 			continue
 		}
 		beta[exponent(value)]++
-		for below := 1; below <= windowBits && below < value; below++ {
+		for below := 1; below <= sketchWindowBits && below < value; below++ {
 			e := exponent(value - below)
-			if r>>(windowBits-below)&1 != 0 {
+			if r>>(sketchWindowBits-below)&1 != 0 {
 				beta[e]++
 			} else {
 				alpha += math.Ldexp(1, -e)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build amd64 && !purego
+//go:build (amd64 || arm64) && !purego
 
 package signs
 
@@ -11,11 +11,11 @@ func findVectors(blocks []Block, text []byte, separator, quote byte) (done int) 
 	if done = len(text) / Bytes; cpu.Best == cpu.Generic || done == 0 {
 		return 0
 	}
-	findAVX2(&blocks[0], &text[0], done, separator, quote)
+	findWhole(&blocks[0], &text[0], done, separator, quote)
 	return done
 }
 
-// findAVX2 fills n blocks, 1 or more.
+// findWhole fills n blocks, 1 or more.
 //
 //go:noescape
-func findAVX2(blocks *Block, text *byte, n int, separator, quote byte)
+func findWhole(blocks *Block, text *byte, n int, separator, quote byte)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sketch
+package distinct
 
 import (
 	"math/rand/v2"
@@ -16,7 +16,7 @@ func TestSliding(t *testing.T) {
 	}
 	for _, steps := range []int{1, 2, 3, 60} {
 		rng := rand.New(rand.NewPCG(uint64(steps), 3))
-		s, plain := NewSliding(steps), map[int64]*Sketch{}
+		s, plain := NewSlidingSketch(steps), map[int64]*Sketch{}
 		now := int64(-500)
 		s.Advance(now)
 		for round := range rounds {
@@ -52,7 +52,7 @@ func TestSliding(t *testing.T) {
 			if got := s.Estimate(); got != want.Estimate() {
 				t.Fatalf("%d steps, round %d: %v, want %v", steps, round, got, want.Estimate())
 			}
-			if most := (steps + 2) * Size; s.Bytes() > most {
+			if most := (steps + 2) * SketchSize; s.Bytes() > most {
 				t.Fatalf("%d steps take %d bytes, at most %d", steps, s.Bytes(), most)
 			}
 		}

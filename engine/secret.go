@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secret has the key of a run, and derives the key for each use from it. Package
-// digest computes digests with these keys. Errors about the text of a secret wrap
-// ErrSyntax.
-package secret
+package engine
 
 import (
 	"crypto/aes"
@@ -11,36 +8,34 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 )
 
 // Secret is the key of a run. The keys of all digests are derived from it. Runs with the
 // same secret have the same digests on every machine. An attacker who does not know it
-// cannot make packets that collide in a filter on purpose. Random and Parse make a secret. The zero
-// value is one that everybody knows. A Secret prints as its bytes, so keep it out of logs.
+// cannot make packets that collide in a filter on purpose. RandomSecret and ParseSecret
+// make a secret. The zero value is known to everybody. Logs show the word "secret".
 type Secret [32]byte
 
-// ErrSyntax is wrapped by errors about the text of a secret.
-var ErrSyntax = errors.New("bad secret")
+var errSecret = Impossible("bad secret")
 
-// Random returns a secret from the system's random source.
-func Random() (Secret, error) {
+// RandomSecret returns a secret from the system's random source.
+func RandomSecret() (Secret, error) {
 	var s Secret
 	_, err := rand.Read(s[:])
 	return s, err
 }
 
-// Parse reads a secret of 64 hex digits. 32 hex digits are a key k of 16 bytes. They
+// ParseSecret reads a secret of 64 hex digits. 32 hex digits are a key k of 16 bytes. They
 // stand for the 32 bytes E(0) || E(1), where E is AES-128 under k and the numbers are
-// blocks of 16 bytes, little-endian. Errors wrap ErrSyntax, and do not show the text.
-func Parse(text string) (Secret, error) {
+// blocks of 16 bytes, little-endian. Errors wrap ErrConfig, and do not show the text.
+func ParseSecret(text string) (Secret, error) {
 	b, err := hex.DecodeString(text)
 	switch {
 	case len(text) != 32 && len(text) != 64:
-		return Secret{}, fmt.Errorf("%w: %d characters, want 64 hex digits (or 32)", ErrSyntax, len(text))
+		return Secret{}, fmt.Errorf("%w: %d characters, want 64 hex digits (or 32)", errSecret, len(text))
 	case err != nil:
-		return Secret{}, fmt.Errorf("%w: not hex digits", ErrSyntax)
+		return Secret{}, fmt.Errorf("%w: not hex digits", errSecret)
 	case len(b) == 32:
 		return Secret(b), nil
 	}
@@ -59,20 +54,20 @@ type Use uint64
 
 // The uses of keys. Runs are reproducible only as long as their numbers stay.
 const (
-	Packets     Use = 1 // identities of packets
-	IPv4        Use = 2 // 16-byte keys with IPv4 addresses
-	IPv6        Use = 3 // 48-byte keys with IPv6 addresses
-	MAC         Use = 4 // keys of link-layer addresses
-	Permutation Use = 5 // the permutation of IPv4 addresses in exact rows
-	highway     Use = 6
-	snapshots   Use = 7
-	Sightings   Use = 8  // conversations of packets, and points where they were seen
-	Counts      Use = 9  // no digests: distinguishes secrets in files of counts
-	Records     Use = 10 // keys of flow records
+	UsePackets     Use = 1 // identities of packets
+	UseIPv4        Use = 2 // 16-byte keys with IPv4 addresses
+	UseIPv6        Use = 3 // 48-byte keys with IPv6 addresses
+	UseMAC         Use = 4 // keys of link-layer addresses
+	UsePermutation Use = 5 // the permutation of IPv4 addresses in exact rows
+	useHighway     Use = 6
+	useSnapshots   Use = 7
+	UseSightings   Use = 8  // conversations of packets, and points where they were seen
+	UseCounts      Use = 9  // no digests: distinguishes secrets in files of counts
+	UseRecords     Use = 10 // keys of flow records
 
-	// Own is the first use that is free for other programs: this project takes none from
+	// UseOwn is the first use that is free for other programs: this project takes none from
 	// here on.
-	Own Use = 1 << 32
+	UseOwn Use = 1 << 32
 )
 
 // AESKey derives the key for a use: one AES-256 encryption, under the secret, of the
@@ -83,11 +78,11 @@ func (s Secret) AESKey(use Use) [16]byte {
 
 // HighwayKey derives the key for HighwayHash digests: the AES-256 encryptions, under the
 // secret, of LE64(6) || LE64(0) and LE64(6) || LE64(1).
-func (s Secret) HighwayKey() [32]byte { return s.longKey(highway) }
+func (s Secret) HighwayKey() [32]byte { return s.longKey(useHighway) }
 
 // SnapshotKey derives the key that snapshots are sealed with, in the same way from the
 // use 7.
-func (s Secret) SnapshotKey() [32]byte { return s.longKey(snapshots) }
+func (s Secret) SnapshotKey() [32]byte { return s.longKey(useSnapshots) }
 
 // longKey derives 32 bytes for a use.
 func (s Secret) longKey(use Use) [32]byte {
@@ -99,7 +94,7 @@ func (s Secret) longKey(use Use) [32]byte {
 func newCipher(key []byte) cipher.Block {
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic("secret: " + err.Error()) // only for keys of a wrong size
+		panic("engine: " + err.Error()) // only for keys of a wrong size
 	}
 	return block
 }
