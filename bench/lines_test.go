@@ -57,7 +57,7 @@ var budgets = map[string]budget{
 	"capture/compare":                         {2252, 1367, 0, "two captures against each other"},
 	"cmd/flowdedup/internal/analysis/verify":  {1916, 924, 0, "a check of what dedup did, by other code, in bounded memory; a folder against a folder"},
 	"cmd/flowdedup":                           {3123, 1198, 0, "pages, settings, web server and versions of the command; pages whose marks say their numbers; a token for who asks"},
-	"cmd/flowdedup/doc":                       {779, 1076, 0, "the manual: generated pages, and tests of what it says; figures held; more figures held"},
+	"cmd/flowdedup/doc":                       {779, 1076, 0, "the manual: generated pages, and tests of what it says; figures held"},
 	"cmd/flowdedup/contrib":                   {1841, 2834, 0, "packages, services and checks of releases; pages of a release held"},
 	"cmd/flowdedup/internal":                  {10550, 8451, 0, "what commands share: flags, inputs, outputs, texts; what is truncated, held against an oracle; folders cleaned one to one, lists of removed packets; tables without rows in one place; live --check; who sent most"},
 	"cmd/flowdedup/internal/compare":          {1048, 304, 0, "the command compare; captures side by side"},
