@@ -5,6 +5,8 @@ package live_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
@@ -58,11 +61,19 @@ func (r *liveRun) stop() liveSummary {
 	return r.end(143)
 }
 
+// signal sends a signal. The program has stopped when SIGSTOP returns.
 func (r *liveRun) signal(s syscall.Signal) {
 	r.T.Helper()
 	if err := r.Cmd.Process.Signal(s); err != nil {
 		r.T.Fatal(err)
 	}
+	if s != syscall.SIGSTOP {
+		return
+	}
+	wait.Until(r.T, "the program to stop", func() bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.Cmd.Process.Pid))
+		return bytes.Contains(stat, []byte(") T "))
+	})
 }
 
 // end waits for the end of the run, and returns its summary.
