@@ -9,7 +9,7 @@
 # peers: other libraries, ten minutes.
 # peers-large: other libraries with filters of 128 and 512 MiB, an hour.
 # pipeline: whole commands beside cat, cp and other tools, on up to 10 GB: Linux, a quarter of an hour, 17 GB of free memory (with less it leaves out the largest). As root it installs missing tools by apt. ARGS holds more flags, such as -quick.
-# paths: flowdedup's options beside plain dedup and distinct, on 200 MB: Linux, three minutes. ARGS holds more flags, such as -quick.
+# paths: flowdedup's options beside plain dedup and distinct, on 200 MB: Linux, a minute, into RESULTS.md. ARGS holds more flags, such as -quick.
 # levels: what the levels of the kernels of lines buy in whole commands: amd64 with AVX-512, two minutes.
 # flows: flow records, read, written and received, beside nfcapd, nfdump and goflow2's decoder: Linux, ten minutes, into RESULTS.md. As root it installs missing tools by apt. ARGS holds more flags, such as -quick.
 # live: receivers of live traffic, in a network namespace: Linux, as root, half an hour. ARGS holds more flags, such as -quick.
@@ -143,7 +143,10 @@ compare)
 peers) keep peers peers "$rounds" ;;
 peers-large) keep peers-large measure bench/peers 1 -timeout 2h -bench "$largePeers" . ;;
 pipeline) keep pipeline pipeline -rounds "$rounds" "${args[@]}" ;;
-paths) keep paths paths -rounds "$rounds" "${args[@]}" ;;
+paths)
+	keep paths paths -rounds "$rounds" "${args[@]}"
+	results paths
+	;;
 flows)
 	keep flows flows -rounds "$rounds" "${args[@]}"
 	results flows

@@ -8,9 +8,6 @@ import (
 	"slices"
 )
 
-// flowsSection is the name of the section about flow records, which comes last.
-const flowsSection = "Flow records"
-
 // jobTitles say what commands do with flow records.
 var jobTitles = map[string]string{"count": "read and count", "write": "write as JSON", "listen": "receive"}
 

@@ -13,7 +13,7 @@ import (
 const title = `# Speed
 
 What is right comes first: a contest of programs that remove copies. Then come processors, the
-one with the newest results first, and [flow records](#flow-records). [README.md](README.md) says how the figures are made.
+one with the newest results first, then [options](#options) and [flow records](#flow-records). [README.md](README.md) says how the figures are made.
 `
 
 // contestHeading begins the section that bench/contest writes into the page.
@@ -55,33 +55,61 @@ func (m *origin) chart() string {
 	return "input-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(m.cpu), "-"), "-") + ".svg"
 }
 
-// page returns the old page with a section that is made anew: of a CPU, or about flow records.
+// subjects are the sections that are not of a CPU. They come last, in this order, with the results of a
+// suite of their own.
+var subjects = []struct {
+	name, suite string
+	text        func(*runs) string
+}{{"Options", "paths", (*runs).options}, {"Flow records", "flows", (*runs).flows}}
+
+// page returns the old page with a section that is made anew: of a CPU, or of a subject.
 func page(old string, m origin, r *runs) string {
-	contest, others, flows := "", "", ""
 	_, old, _ = strings.Cut(old, heading)
+	sections, cpus := map[string]string{}, []string{m.cpu}
 	for _, section := range strings.Split(old, heading) {
-		switch name, _, _ := strings.Cut(section, "\n"); {
-		case heading+name+"\n" == contestHeading:
-			contest = heading + section
-		case name == flowsSection:
-			flows = heading + section
-		case name != "" && name != m.cpu || r.flows() != "" && name != "":
-			others += heading + strings.TrimSuffix(section, "\n") + "\n"
+		name, text, _ := strings.Cut(strings.TrimSuffix(section, "\n")+"\n", "\n")
+		if sections[name] = text; name != m.cpu && name != "" && heading+name+"\n" != contestHeading && !isSubject(name) {
+			cpus = append(cpus, name)
 		}
 	}
-	if contest != "" {
-		contest = strings.TrimSuffix(contest, "\n") + "\n"
-	}
 	made := fmt.Sprintf("on %s from commit %s: %s, %s threads, kernel %s.\n", m.date, m.commit, m.system, m.threads, m.kernel)
-	if text := r.flows(); text != "" {
-		flows = fmt.Sprintf("%s%s\n\nMade by `make bench SUITE=flows` with %s, %s", heading, flowsSection, m.cpu, made) + text
-	} else {
-		others = fmt.Sprintf("%s%s\n\nMade in one go by `make bench SUITE=all` %s", heading, m.cpu, made) + r.parts(m.chart()) + others
+	ofSubject := false
+	for _, s := range subjects {
+		if text := s.text(r); text != "" {
+			ofSubject, sections[s.name] = true, fmt.Sprintf("\nMade by `make bench SUITE=%s` with %s, %s", s.suite, m.cpu, made)+text
+		}
 	}
-	return title + contest + others + flows
+	if !ofSubject {
+		sections[m.cpu] = fmt.Sprintf("\nMade in one go by `make bench SUITE=all` %s", made) + r.parts(m.chart())
+	} else if sections[m.cpu] == "" {
+		cpus = cpus[1:]
+	}
+	all := title
+	add := func(name string) {
+		if text := sections[name]; text != "" {
+			all += heading + name + "\n" + text
+		}
+	}
+	add(strings.TrimSpace(strings.TrimPrefix(contestHeading, heading)))
+	for _, name := range cpus {
+		add(name)
+	}
+	for _, s := range subjects {
+		add(s.name)
+	}
+	return all
+}
+
+func isSubject(name string) bool {
+	for _, s := range subjects {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // parts returns all parts of a section that have results. The chart is linked if it has a name.
 func (r *runs) parts(chart string) string {
-	return r.contest() + r.pipeline(chart) + r.live() + r.kernels() + r.flows()
+	return r.contest() + r.pipeline(chart) + r.live() + r.kernels() + r.options() + r.flows()
 }
