@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // alone returns n packets of a single point, of several conversations. Every third is a copy.
@@ -153,5 +154,24 @@ func TestBlocksInParts(t *testing.T) {
 	}
 	if want := []uint32{0, 63, 64, 64, 128, 199, 200}; !slices.Equal(got, want) {
 		t.Errorf("blocks before %v, want %v", got, want)
+	}
+}
+
+// TestLoneHomeEnds looks for how long the first point is the home of conversations that are not
+// remembered: for a minute, before and after the sighting at another point.
+func TestLoneHomeEnds(t *testing.T) {
+	const begun = int64(1700000000e9)
+	for _, c := range []struct {
+		since, now int64
+		home       uint32
+	}{
+		{begun, begun + int64(silence) - 1, 3}, {begun, begun + int64(silence), 9},
+		{begun, begun - int64(silence) + 1, 3}, {begun, begun - int64(silence), 9},
+		{calendar.NoTime, begun, 9},
+	} {
+		l := loneHome{point: 3, over: true, since: c.since}
+		if got := l.homeOf(9, c.now); got != c.home {
+			t.Errorf("%d ns after the sighting: home %d, want %d", c.now-c.since, got, c.home)
+		}
 	}
 }
