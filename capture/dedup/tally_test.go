@@ -5,6 +5,7 @@ package dedup
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"unsafe"
@@ -100,5 +101,25 @@ func TestNonIP(t *testing.T) {
 	}
 	if got := nonIP(all[1:]); got != want {
 		t.Errorf("%d, want %d", got, want)
+	}
+}
+
+// TestHubCount counts the copies of a hub in all words of a batch.
+func TestHubCount(t *testing.T) {
+	h := hub{found: HubCounts{ByProtocol: make([]uint64, headers.ProtocolCount)}}
+	b, protocols, copies := &capture.Batch{}, make([]headers.Protocol, 200), make([]uint64, 4)
+	want := HubCounts{ByProtocol: make([]uint64, headers.ProtocolCount)}
+	for i := range protocols {
+		b.Frames = append(b.Frames, capture.Frame{CapLen: uint32(1 << (i % 30))})
+		if protocols[i] = headers.Protocol(i / 70); i%63 == 5 {
+			capture.SetBit(copies, i)
+			want.Copies++
+			want.Bytes += uint64(b.Frames[i].CapLen)
+			want.ByProtocol[i/70]++
+		}
+	}
+	h.count(b, copies, protocols)
+	if !reflect.DeepEqual(h.found, want) {
+		t.Errorf("%+v, want %+v", h.found, want)
 	}
 }

@@ -59,6 +59,21 @@ func TestDemandSurvivesJumps(t *testing.T) {
 	}
 }
 
+// TestDemandLate counts elements that are late by less than a window with the others.
+func TestDemandLate(t *testing.T) {
+	m := newWorkingSet(800, 64)
+	ticks := make([]int64, 64)
+	for round := range 20 {
+		for i := range ticks {
+			ticks[i] = int64(round*64+i) - int64(round%2*400)
+		}
+		m.observe([]uint64{0}, ticks, false)
+	}
+	if m.peak < 700 || m.peak > 1200 {
+		t.Errorf("peak %d, want some 800 in order, and the late elements", m.peak)
+	}
+}
+
 func TestSuggestedMemoryIsEnough(t *testing.T) {
 	for _, text := range []string{"1ms", "n:3000", "none"} {
 		s := uniquePackets(50_000, 300)
