@@ -51,7 +51,7 @@ var budgets = map[string]budget{
 	"capture/keys":       {1211, 1119, 0, "addresses and flows that are counted; fragments that come before their first"},
 	"capture/traits":     {2680, 2654, 0, "where a packet was seen, and what differs; lists of what was removed; copies described without hashing"},
 	"capture/reassemble": {847, 493, 0, "tunnels in fragments"},
-	"capture/dedup":      {1714, 2453, 0, "packets meet filters; which copy stays; numbers of a run in one place"},
+	"capture/dedup":      {1714, 2471, 0, "packets meet filters; which copy stays; numbers of a run in one place"},
 	"capture/hold":       {1558, 1534, 0, "which of equal packets stays"},
 	"cmd/flowdedup/internal/analysis/inspect": {3824, 1576, 0, "what a capture holds; numbers of a run in one place"},
 	"capture/compare":                         {2252, 1367, 0, "two captures against each other"},

@@ -118,3 +118,21 @@ func TestPairsEnd(t *testing.T) {
 		t.Errorf("%d packets stay: %v", len(w.times), err)
 	}
 }
+
+// TestUnfitBehindFit removes unfit copies right behind the packets that they are copies of, in one word
+// of a batch, and keeps the packets. The first unfit packet begins the search, and stays.
+func TestUnfitBehindFit(t *testing.T) {
+	d, m := detector(t, dedup.Config{}), &mirrored{}
+	var b capture.Batch
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	const packets = 20
+	for i := range uint32(packets) {
+		for range 2 {
+			m.frame(&b, mirroredPacket{1, i}, 10, false, 0)
+		}
+		b.Data(int(2*i + 1))[ipAt+8] = 0
+	}
+	if drop := d.Copies(&b); drop[0] != 0xaaaaaaaaaaaaaaaa>>(64-2*packets)&^2 {
+		t.Errorf("copies %b, want every second packet behind the first two", drop[0])
+	}
+}
