@@ -40,19 +40,3 @@ const carryingGroup = 16
 func (w *Whole) countGroups(all *frames.Frame, groups int, buf *byte, last int) (n int) {
 	return countWhole(all, wholeGroup*groups, buf, last, w)
 }
-
-// listVectors lists nothing: without loads from eight places at once vectors gain
-// nothing.
-func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []byte) (done int) {
-	return 0
-}
-
-// hashVectors hashes nothing, for the same reason.
-func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others uint64) {
-	return 0, 0
-}
-
-// openVectors opens nothing, for the same reason.
-func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (int, Found) {
-	return 0, 0
-}

@@ -24,18 +24,3 @@ func (t *Tunnels) carryingVectors([]uint16) (done int, which uint64) { return 0,
 
 // countVectors leaves all frames to its caller.
 func (w *Whole) countVectors([]frames.Frame, []byte) (n int, done bool) { return 0, false }
-
-// listVectors lists nothing.
-func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []byte) (done int) {
-	return 0
-}
-
-// hashVectors hashes nothing.
-func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others uint64) {
-	return 0, 0
-}
-
-// openVectors opens nothing.
-func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (int, Found) {
-	return 0, 0
-}
