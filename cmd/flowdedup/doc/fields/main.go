@@ -104,22 +104,9 @@ func pageOf(root string) (string, error) {
 		if of[name] == "" {
 			return "", fmt.Errorf("meanings.txt: nothing says what field %s of %s means", name, strings.Join(f.commands, ", "))
 		}
-		page += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", name, strings.Join(f.commands, ", "), strings.Join(f.types, " or "), unit(name), of[name])
+		page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, strings.Join(f.commands, ", "), strings.Join(f.types, " or "), of[name])
 	}
 	return page, nil
-}
-
-// unit returns the unit that a name says.
-func unit(name string) string {
-	for _, u := range []struct{ suffix, unit string }{
-		{"_ns", "ns"}, {"_bytes", "bytes"}, {"bytes_in", "bytes"}, {"bytes_out", "bytes"}, {"_ppm", "10^-6"},
-		{"_per_second", "1/s"}, {"_fpr", "0 to 1"}, {"_fnr", "0 to 1"}, {"_share", "0 to 1"},
-	} {
-		if strings.HasSuffix(name, u.suffix) {
-			return u.unit
-		}
-	}
-	return ""
 }
 
 // open returns the types of a folder.
