@@ -104,7 +104,11 @@ func pageOf(root string) (string, error) {
 		if of[name] == "" {
 			return "", fmt.Errorf("meanings.txt: nothing says what field %s of %s means", name, strings.Join(f.commands, ", "))
 		}
-		page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, strings.Join(f.commands, ", "), strings.Join(f.types, " or "), of[name])
+		types := strings.Join(f.types, " or ")
+		if types == "integer" {
+			types = "" // as the introduction says
+		}
+		page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, strings.Join(f.commands, ", "), types, of[name])
 	}
 	return page, nil
 }
@@ -224,7 +228,7 @@ func (r *reader) kind(dir string, t ast.Expr, imports map[string]string) (string
 		return r.kind(dir, t.X, imports)
 	case *ast.ArrayType:
 		of, err := r.kind(dir, t.Elt, imports)
-		return "list of " + strings.TrimSuffix(of, "s") + "s", err
+		return "[" + of + "]", err
 	case *ast.MapType:
 		of, err := r.kind(dir, t.Value, imports)
 		return "object of " + of + "s", err

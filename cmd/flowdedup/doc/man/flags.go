@@ -26,8 +26,8 @@ Flags that do not fit together are wrong usage: exit code 2, and a line that nam
 `
 )
 
-// row is a flag with the commands in which it has this meaning.
-type row struct{ name, value, meaning, commands string }
+// row is a line of the page with the commands that it holds for.
+type row struct{ text, meaning, commands string }
 
 // flagsPage returns the page of all flags, in Markdown.
 func flagsPage() string {
@@ -37,68 +37,76 @@ func flagsPage() string {
 		var rows []row
 		for _, c := range allCommands()[1:] {
 			help.Each(c.LocalFlags(), []help.Group{g}, func(_ string, flags *pflag.FlagSet) {
-				flags.VisitAll(func(f *pflag.Flag) { rows = note(rows, c.Name(), f) })
+				flags.VisitAll(func(f *pflag.Flag) { rows = note(rows, flagRow(f), c.Name()) })
 			})
 		}
 		if len(rows) == 0 {
 			continue
 		}
-		slices.SortStableFunc(rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
-		fmt.Fprintf(&text, "\n## %s\n\n| flag | short, value | commands | meaning |\n|---|---|---|---|\n", g)
+		slices.SortStableFunc(rows, func(a, b row) int { return strings.Compare(a.text, b.text) })
+		fmt.Fprintf(&text, "\n## %s\n\n| flag | commands | meaning |\n|---|---|---|\n", g)
 		for _, r := range rows {
-			fmt.Fprintf(&text, "| `--%s` | %s | %s | %s |\n", r.name, r.value, r.commands, r.meaning)
+			fmt.Fprintf(&text, "| %s | %s | %s |\n", r.text, r.commands, r.meaning)
 		}
 	}
 	text.WriteString(combinationsIntro)
+	var rules []row
 	for _, c := range allCommands()[1:] {
-		if all := combinations(c.LocalFlags()); len(all) > 0 {
-			fmt.Fprintf(&text, "\n### %s\n\n- %s\n", c.Name(), strings.Join(all, "\n- "))
+		for _, r := range cli.Rules(c.LocalFlags()) {
+			rules = note(rules, ruleRow(r), c.Name())
 		}
 	}
-	return text.String()
+	for i, r := range rules { // flags of equal rules and commands share a line
+		if slices.ContainsFunc(rules[:i], r.shares) {
+			continue
+		}
+		var flags []string
+		for _, o := range rules[i:] {
+			if r.shares(o) {
+				flags = append(flags, o.text)
+			}
+		}
+		fmt.Fprintf(&text, "\n- %s %s (%s)", strings.Join(flags, ", "), r.meaning, r.commands)
+	}
+	return text.String() + "\n"
 }
 
-// note adds a flag of a command to rows.
-func note(rows []row, command string, f *pflag.Flag) []row {
-	value, usage := pflag.UnquoteUsage(f)
-	if f.Shorthand != "" {
-		value = strings.TrimSpace("-" + f.Shorthand + " " + value)
-	}
-	if value != "" {
-		value = "`" + value + "`"
-	}
-	added := row{f.Name, value, strings.ReplaceAll(usage, "\n", " "), command}
+func (r row) shares(o row) bool { return r.meaning == o.meaning && r.commands == o.commands }
+
+// note adds a row of a command to rows, or the command to a row that is there.
+func note(rows []row, added row, command string) []row {
 	for i, r := range rows {
-		if r.commands = command; r == added {
-			rows[i].commands += ", " + command
+		if r.text == added.text && r.meaning == added.meaning {
+			if !strings.HasSuffix(r.commands, command) {
+				rows[i].commands += ", " + command
+			}
 			return rows
 		}
 	}
+	added.commands = command
 	return append(rows, added)
 }
 
-// combinations says which flags each flag needs and excludes, on a line for flags of equal rules.
-func combinations(fs *pflag.FlagSet) (lines []string) {
-	var rules []string
-	flags := map[string][]string{} // by rule
-	for _, r := range cli.Rules(fs) {
-		how, between := "not with ", ", "
-		if r.Needs {
-			how, between = "only with ", " or "
-		}
-		var others []string
-		for _, o := range r.Others {
-			name, values, _ := strings.Cut(o, "=")
-			others = append(others, "`"+strings.TrimSpace("--"+name+" "+strings.ReplaceAll(values, ",", "` or `"))+"`")
-		}
-		rule := how + strings.Join(others, between)
-		if flags[rule] == nil {
-			rules = append(rules, rule)
-		}
-		flags[rule] = append(flags[rule], "`--"+r.Flag+"`")
+// flagRow returns the row of a flag.
+func flagRow(f *pflag.Flag) row {
+	value, usage := pflag.UnquoteUsage(f)
+	text := "--" + f.Name
+	if f.Shorthand != "" {
+		text += ", -" + f.Shorthand
 	}
-	for _, rule := range rules {
-		lines = append(lines, strings.Join(flags[rule], ", ")+" "+rule)
+	return row{text: "`" + strings.TrimSpace(text+" "+value) + "`", meaning: strings.ReplaceAll(usage, "\n", " ")}
+}
+
+// ruleRow returns the row of a rule.
+func ruleRow(r cli.Rule) row {
+	how, between := "not with ", ", "
+	if r.Needs {
+		how, between = "only with ", " or "
 	}
-	return lines
+	var others []string
+	for _, o := range r.Others {
+		name, values, _ := strings.Cut(o, "=")
+		others = append(others, "`"+strings.TrimSpace("--"+name+" "+strings.ReplaceAll(values, ",", "` or `"))+"`")
+	}
+	return row{text: "`--" + r.Flag + "`", meaning: how + strings.Join(others, between)}
 }
