@@ -13,6 +13,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -98,7 +99,7 @@ func pageOf(root string) (string, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	page := intro
+	page, own := intro, map[string]string{} // rows of fields of one command
 	for _, name := range names {
 		f := r.fields[name]
 		if of[name] == "" {
@@ -108,7 +109,14 @@ func pageOf(root string) (string, error) {
 		if types == "integer" {
 			types = "" // as the introduction says
 		}
-		page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, strings.Join(f.commands, ", "), types, of[name])
+		if len(f.commands) > 1 {
+			page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, types, of[name], strings.Join(f.commands, ", "))
+			continue
+		}
+		own[f.commands[0]] += fmt.Sprintf("| `%s` | %s | %s |\n", name, types, of[name])
+	}
+	for _, command := range slices.Sorted(maps.Keys(own)) {
+		page += fmt.Sprintf("\n## %s\n\n| field | type | meaning |\n|---|---|---|\n%s", command, own[command])
 	}
 	return page, nil
 }

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"runtime"
@@ -15,15 +16,19 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
-// fieldLine matches the line of a field in fields.md: its name, its commands, and its type.
-var fieldLine = regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| ([^|]*) \\| ([^|]*) \\|")
+// fieldLine matches a field in fields.md: its name, its type, and its commands if it is not in the
+// section of one.
+var fieldLine = regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| ([^|]*) \\| [^|]* \\|(?: (.*) \\|)?$")
 
 // TestHeadings runs each command that has --json. Each object says command, version and schema,
 // and fields.md has all its fields.
 func TestHeadings(t *testing.T) {
-	fields := map[string][]string{}
-	for _, line := range fieldLine.FindAllStringSubmatch(string(clitest.ReadFile(t, "../../doc/fields.md")), -1) {
-		fields[line[1]] = line[2:]
+	fields := map[string][]string{} // type and commands
+	for section := range strings.SplitSeq(string(clitest.ReadFile(t, "../../doc/fields.md")), "\n## ") {
+		command, _, _ := strings.Cut(section, "\n")
+		for _, line := range fieldLine.FindAllStringSubmatch(section, -1) {
+			fields[line[1]] = []string{line[2], cmp.Or(line[3], command)}
+		}
 	}
 	in, out := clitest.Bundled("router-ordered.pcapng"), clitest.Bundled("router-vlan.pcapng")
 	lines := map[string][]string{
@@ -68,11 +73,11 @@ func checkFields(t *testing.T, command string, value any, fields map[string][]st
 	case map[string]any:
 		for name, one := range v {
 			field := fields[name]
-			if field == nil || !strings.Contains(", "+field[0]+",", ", "+command+",") {
+			if field == nil || !strings.Contains(", "+field[1]+",", ", "+command+",") {
 				t.Errorf("fields.md has no field %s of %s", name, command)
 				continue
 			}
-			if inner, ok := one.(map[string]any); ok && strings.Contains(field[1], "object of") {
+			if inner, ok := one.(map[string]any); ok && strings.Contains(field[0], "object of") {
 				for _, each := range inner {
 					checkFields(t, command, each, fields)
 				}
