@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +18,13 @@ import (
 const (
 	flagsIntro = `# Flags
 
-All flags, by subject. ` + "`flowdedup COMMAND --help-all`" + ` prints those of a command, with examples.
+All flags: of several commands first, then of single commands. ` + "`flowdedup COMMAND --help-all`" + ` prints
+the flags of a command by subject, with examples.
+
+## Several commands
+
+| flag | meaning | commands |
+|---|---|---|
 `
 	combinationsIntro = `
 ## Combinations
@@ -33,21 +40,22 @@ type row struct{ text, meaning, commands string }
 func flagsPage() string {
 	var text strings.Builder
 	text.WriteString(flagsIntro)
-	for _, g := range cli.Groups() {
-		var rows []row
-		for _, c := range allCommands()[1:] {
-			help.Each(c.LocalFlags(), []help.Group{g}, func(_ string, flags *pflag.FlagSet) {
-				flags.VisitAll(func(f *pflag.Flag) { rows = note(rows, flagRow(f), c.Name()) })
-			})
-		}
-		if len(rows) == 0 {
+	var rows []row
+	for _, c := range allCommands()[1:] {
+		help.Each(c.LocalFlags(), cli.Groups(), func(_ string, flags *pflag.FlagSet) {
+			flags.VisitAll(func(f *pflag.Flag) { rows = note(rows, flagRow(f), c.Name()) })
+		})
+	}
+	own := map[string]string{} // rows of flags of one command
+	for _, r := range slices.SortedStableFunc(slices.Values(rows), func(a, b row) int { return strings.Compare(a.text, b.text) }) {
+		if strings.Contains(r.commands, ", ") {
+			fmt.Fprintf(&text, "| %s | %s | %s |\n", r.text, r.meaning, r.commands)
 			continue
 		}
-		slices.SortStableFunc(rows, func(a, b row) int { return strings.Compare(a.text, b.text) })
-		fmt.Fprintf(&text, "\n## %s\n\n| flag | commands | meaning |\n|---|---|---|\n", g)
-		for _, r := range rows {
-			fmt.Fprintf(&text, "| %s | %s | %s |\n", r.text, r.commands, r.meaning)
-		}
+		own[r.commands] += fmt.Sprintf("| %s | %s |\n", r.text, r.meaning)
+	}
+	for _, command := range slices.Sorted(maps.Keys(own)) {
+		fmt.Fprintf(&text, "\n## %s\n\n| flag | meaning |\n|---|---|\n%s", command, own[command])
 	}
 	text.WriteString(combinationsIntro)
 	var rules []row
