@@ -83,7 +83,7 @@ func TestAESMessageLevels(t *testing.T) {
 	})
 }
 
-// TestHighwayLevels does the same for HighwayHash.
+// TestHighwayLevels does the same for HighwayHash, which has a kernel on arm64.
 func TestHighwayLevels(t *testing.T) {
 	h := NewHighway([32]byte{7: 9})
 	kerneltest.ForLevels(t, func(t *testing.T) {
