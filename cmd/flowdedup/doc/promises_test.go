@@ -17,7 +17,7 @@ var promises = []struct {
 	tests        []string
 }{
 	{"guarantees.md", "Each packet of the input is in the output,", []string{"cmd/flowdedup/internal/verify: TestScripts/verify", "cmd/flowdedup/internal/dedup: TestDedupModel TestPreferModel", "engine/window: TestTimedFPR"}},
-	{"guarantees.md", "A right packet is no copy of one that", []string{"cmd/flowdedup/internal/dedup: TestEvasions TestEvasionsVerified", "asm/headers: TestFindBroken"}},
+	{"guarantees.md", "A right packet is no copy of a packet", []string{"cmd/flowdedup/internal/dedup: TestEvasions TestEvasionsVerified", "asm/headers: TestFindBroken"}},
 	{"guarantees.md", "Packets stay as they were, in order (without `--strip`,", []string{"capture/pcapfile: FuzzWriterRoundTrip TestCopyPcapNG TestCopyPcap", "cmd/flowdedup/internal/dedup: TestDedupModelBundled"}},
 	{"guarantees.md", "The result does not depend on threads, batches, or the CPU.", []string{"cmd/flowdedup/internal/cli: TestWorkers TestBatchEnds", "engine/window: TestTimed", "asm/digest: TestAESMessageLevels"}},
 	{"guarantees.md", "With `--keep flow`, conversations keep their point where a", []string{"cmd/flowdedup/internal/dedup: TestScripts/within", "capture/pcapfile: TestContinued"}},
