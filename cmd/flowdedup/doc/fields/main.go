@@ -94,13 +94,8 @@ func pageOf(root string) (string, error) {
 			return "", fmt.Errorf("meanings.txt: no command has a field %s", name)
 		}
 	}
-	var names []string
-	for name := range r.fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	page, own := intro, map[string]string{} // rows of fields of one command
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(r.fields)) {
 		f := r.fields[name]
 		if of[name] == "" {
 			return "", fmt.Errorf("meanings.txt: nothing says what field %s of %s means", name, strings.Join(f.commands, ", "))

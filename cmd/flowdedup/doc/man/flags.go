@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
@@ -30,83 +29,67 @@ the flags of a command by subject, with examples.
 ## Combinations
 
 Flags that do not fit together are wrong usage: exit code 2, and a line that names both and says why.
+
 `
 )
 
-// row is a line of the page with the commands that it holds for.
-type row struct{ text, meaning, commands string }
-
 // flagsPage returns the page of all flags, in Markdown.
 func flagsPage() string {
-	var text strings.Builder
-	text.WriteString(flagsIntro)
-	var rows []row
+	var rows, rules, lines []group
 	for _, c := range allCommands()[1:] {
-		help.Each(c.LocalFlags(), cli.Groups(), func(_ string, flags *pflag.FlagSet) {
-			flags.VisitAll(func(f *pflag.Flag) { rows = note(rows, flagRow(f), c.Name()) })
-		})
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { rows = add(rows, flagRow(f), c.Name()) })
+		for _, r := range cli.Rules(c.LocalFlags()) {
+			rules = add(rules, "`--"+r.Flag+"`\t"+ruleText(r), c.Name())
+		}
 	}
-	own := map[string]string{} // rows of flags of one command
-	for _, r := range slices.SortedStableFunc(slices.Values(rows), func(a, b row) int { return strings.Compare(a.text, b.text) }) {
-		if strings.Contains(r.commands, ", ") {
-			fmt.Fprintf(&text, "| %s | %s | %s |\n", r.text, r.meaning, r.commands)
+	slices.SortStableFunc(rows, func(a, b group) int { return strings.Compare(a.key, b.key) })
+	page, own := flagsIntro, map[string]string{} // rows of flags of one command
+	for _, r := range rows {
+		if strings.Contains(r.items, ", ") {
+			page += r.key + " " + r.items + " |\n"
 			continue
 		}
-		own[r.commands] += fmt.Sprintf("| %s | %s |\n", r.text, r.meaning)
+		own[r.items] += r.key + "\n"
 	}
 	for _, command := range slices.Sorted(maps.Keys(own)) {
-		fmt.Fprintf(&text, "\n## %s\n\n| flag | meaning |\n|---|---|\n%s", command, own[command])
+		page += fmt.Sprintf("\n## %s\n\n| flag | meaning |\n|---|---|\n%s", command, own[command])
 	}
-	text.WriteString(combinationsIntro)
-	var rules []row
-	for _, c := range allCommands()[1:] {
-		for _, r := range cli.Rules(c.LocalFlags()) {
-			rules = note(rules, ruleRow(r), c.Name())
-		}
+	for _, r := range rules { // flags of equal rules and commands share a line
+		flag, rule, _ := strings.Cut(r.key, "\t")
+		lines = add(lines, rule+" ("+r.items+")", flag)
 	}
-	for i, r := range rules { // flags of equal rules and commands share a line
-		if slices.ContainsFunc(rules[:i], r.shares) {
-			continue
-		}
-		var flags []string
-		for _, o := range rules[i:] {
-			if r.shares(o) {
-				flags = append(flags, o.text)
-			}
-		}
-		fmt.Fprintf(&text, "\n- %s %s (%s)", strings.Join(flags, ", "), r.meaning, r.commands)
+	page += combinationsIntro
+	for _, l := range lines {
+		page += "- " + l.items + " " + l.key + "\n"
 	}
-	return text.String() + "\n"
+	return page
 }
 
-func (r row) shares(o row) bool { return r.meaning == o.meaning && r.commands == o.commands }
+// group is a text with the commands, or the flags, that it holds for.
+type group struct{ key, items string }
 
-// note adds a row of a command to rows, or the command to a row that is there.
-func note(rows []row, added row, command string) []row {
-	for i, r := range rows {
-		if r.text == added.text && r.meaning == added.meaning {
-			if !strings.HasSuffix(r.commands, command) {
-				rows[i].commands += ", " + command
-			}
-			return rows
-		}
+// add adds an item to the group with the key, which it makes if there is none.
+func add(groups []group, key, item string) []group {
+	i := slices.IndexFunc(groups, func(g group) bool { return g.key == key })
+	if i < 0 {
+		return append(groups, group{key, item})
 	}
-	added.commands = command
-	return append(rows, added)
+	groups[i].items += ", " + item
+	return groups
 }
 
-// flagRow returns the row of a flag.
-func flagRow(f *pflag.Flag) row {
+// flagRow returns a flag and its meaning, without the commands.
+func flagRow(f *pflag.Flag) string {
 	value, usage := pflag.UnquoteUsage(f)
-	text := "--" + f.Name
+	name := "--" + f.Name
 	if f.Shorthand != "" {
-		text += ", -" + f.Shorthand
+		name += ", -" + f.Shorthand
 	}
-	return row{text: "`" + strings.TrimSpace(text+" "+value) + "`", meaning: strings.ReplaceAll(usage, "\n", " ")}
+	return fmt.Sprintf("| `%s` | %s |", strings.TrimSpace(name+" "+value), strings.ReplaceAll(usage, "\n", " "))
 }
 
-// ruleRow returns the row of a rule.
-func ruleRow(r cli.Rule) row {
+// ruleText says which flags a flag needs or excludes.
+func ruleText(r cli.Rule) string {
 	how, between := "not with ", ", "
 	if r.Needs {
 		how, between = "only with ", " or "
@@ -116,5 +99,5 @@ func ruleRow(r cli.Rule) row {
 		name, values, _ := strings.Cut(o, "=")
 		others = append(others, "`"+strings.TrimSpace("--"+name+" "+strings.ReplaceAll(values, ",", "` or `"))+"`")
 	}
-	return row{text: "`--" + r.Flag + "`", meaning: how + strings.Join(others, between)}
+	return how + strings.Join(others, between)
 }

@@ -34,7 +34,7 @@ type forwarder struct {
 	copies        int    // of each packet, 0 for 1
 }
 
-// forwarders are the rows of the table in identities.md that need no Open vSwitch.
+// forwarders are the rows of the tables in identities.md that need no Open vSwitch.
 var forwarders = []forwarder{
 	{name: "router", program: "ip", packets: datagram4},
 	{name: "router, IPv6", program: "ip", packets: datagram6},
@@ -251,7 +251,7 @@ func TestForwarders(t *testing.T) {
 	}
 }
 
-// switched are the rows of the table in identities.md about Open vSwitch. Their program is the protocol
+// switched are the rows of the tables in identities.md about Open vSwitch. Their program is the protocol
 // that its actions are for.
 var switched = []forwarder{
 	{name: "nothing", packets: whole4, without: same},
