@@ -57,7 +57,7 @@ func TestOnly(t *testing.T) {
 		for _, n := range []uint32{1, 2, 7, 1 << 30} {
 			plain := detector(t, want.config())
 			var copies []int
-			at := 0
+			at, judged := 0, 0
 			for _, b := range batches(t, want.open(t), 1000) {
 				chosen := *b
 				chosen.Frames = nil
@@ -70,7 +70,7 @@ func TestOnly(t *testing.T) {
 				for _, i := range marked(nil, plain.Copies(&chosen), 0, len(chosen.Frames)) {
 					copies = append(copies, numbers[i])
 				}
-				at += len(b.Frames)
+				at, judged = at+len(b.Frames), judged+len(numbers)
 			}
 			for _, size := range []int{1, 63, 100, 5000} {
 				cfg := want.config()
@@ -84,6 +84,9 @@ func TestOnly(t *testing.T) {
 				}
 				if !slices.Equal(got, copies) || n == 1 && !slices.Equal(got, want.Removed) {
 					t.Errorf("one of %d, %d a batch: %v, want %v", n, size, got, copies)
+				}
+				if left := d.Stats().Unjudged; left != uint64(at-judged) {
+					t.Errorf("one of %d, %d a batch: %d were not judged, want %d", n, size, left, at-judged)
 				}
 			}
 		}

@@ -5,12 +5,14 @@ package dedup_test
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/hold"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -134,5 +136,44 @@ func TestUnfitBehindFit(t *testing.T) {
 	}
 	if drop := d.Copies(&b); drop[0] != 0xaaaaaaaaaaaaaaaa>>(64-2*packets)&^2 {
 		t.Errorf("copies %b, want every second packet behind the first two", drop[0])
+	}
+}
+
+// TestPairsOfChecksums compares right packets (r) with packets of wrong checksums (w), at times in
+// microseconds: also at the borders of a window and of the time that packets wait, and where sorts have no meaning.
+func TestPairsOfChecksums(t *testing.T) {
+	ignoring := identity.Config{Ignore: identity.IgnoreAlso(identity.L4Checksum)}
+	for _, c := range []struct {
+		sorts string
+		times []time.Duration
+		cfg   dedup.Config
+		drop  []int
+	}{
+		{"rr", []time.Duration{0, 1000}, dedup.Config{}, []int{1}},
+		{"rw", []time.Duration{0, 1000}, dedup.Config{}, []int{1}},
+		{"rw", []time.Duration{0, 1001}, dedup.Config{}, nil},
+		{"ww", []time.Duration{0, 1000}, dedup.Config{}, []int{1}},
+		{"wr", []time.Duration{0, 1000}, dedup.Config{}, nil},
+		{"rrw", []time.Duration{0, 900, 1800}, dedup.Config{}, []int{1}}, // a removed packet begins no window
+		{"wr", []time.Duration{0, 500}, dedup.Config{Hold: hold.Config{For: 500 * time.Microsecond}}, []int{1}},
+		{"wr", []time.Duration{0, 501}, dedup.Config{Hold: hold.Config{For: 500 * time.Microsecond}}, nil},
+		{"wr", []time.Duration{0, 0}, dedup.Config{}, nil},
+		{"rw", []time.Duration{0, 0}, dedup.Config{Window: window.Window{Packets: 100}}, nil},
+		{"rr", []time.Duration{0, 0}, dedup.Config{Window: window.Window{Packets: 100}}, []int{1}},
+		{"wr", []time.Duration{0, 0}, dedup.Config{Across: true}, []int{1}},
+	} {
+		c.cfg.Identity, c.cfg.Checksums = ignoring, true
+		var b capture.Batch
+		for i, sort := range c.sorts {
+			at := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+			(&mirrored{}).frame(&b, mirroredPacket{1, 1}, 10, false, c.times[i]*time.Microsecond)
+			b.Frames[i].Interface = at
+			if sort == 'w' {
+				b.Data(i)[ipAt+27] = 1
+			}
+		}
+		if got := marked(nil, detector(t, c.cfg).Copies(&b), 0, len(b.Frames)); !slices.Equal(got, c.drop) {
+			t.Errorf("%s at %v, %+v: copies %v, want %v", c.sorts, c.times, c.cfg, got, c.drop)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // inVLAN chooses the packets of a VLAN.
@@ -32,15 +33,16 @@ func TestPrefer(t *testing.T) {
 	for _, c := range []struct {
 		prefer []dedup.Chooser
 		want   uint16
+		window window.Window
 	}{
-		{[]dedup.Chooser{inVLAN(10)}, 10},
-		{[]dedup.Chooser{inVLAN(20)}, 20},
-		{[]dedup.Chooser{inVLAN(30), inVLAN(20), inVLAN(10)}, 20},
+		{[]dedup.Chooser{inVLAN(10)}, 10, window.Window{}},
+		{[]dedup.Chooser{inVLAN(20)}, 20, window.Window{Packets: 100}},
+		{[]dedup.Chooser{inVLAN(30), inVLAN(20), inVLAN(10)}, 20, window.Window{}},
 	} {
 		for workers := 1; workers <= 3; workers++ {
 			var w kept
 			p := pipeline.New(&mirrored{rng: rand.New(rand.NewPCG(3, uint64(workers))), packets: packets})
-			d := detector(t, dedup.Config{Prefer: c.prefer})
+			d := detector(t, dedup.Config{Prefer: c.prefer, Window: c.window})
 			if err := p.Run(context.Background(), workers, d.Tasks(&w)); err != nil {
 				t.Fatal(err)
 			}

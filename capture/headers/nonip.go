@@ -20,7 +20,7 @@ type NonIPParts struct {
 	Typed bool
 	Type  uint16 // ethertype; 0 for 802.2, and unless Typed
 	// Dst and Src are the offsets of the innermost hardware addresses, of 6 bytes each; -1
-	// for an address that the frame lacks.
+	// for an address that the frame lacks. Without Typed it has both or lacks both.
 	Dst, Src int
 	// Payload is the offset of the payload. Size bytes of it were captured; on the wire it
 	// has Wire bytes. Neither counts the gap.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -61,6 +63,40 @@ func TestAlone(t *testing.T) {
 				t.Error("others than the first are kept")
 			}
 		})
+	}
+}
+
+// TestLoneInPart has a single home found while a batch is prepared: its first part has points, the rest
+// bits. A packet from elsewhere in the first part gives way to its copy from home.
+func TestLoneInPart(t *testing.T) {
+	h := testHold(t, Config{Flow: true, For: time.Second}, Stream{})
+	x, g := h.NewBatch(nil), identity.New(identity.Config{})
+	var b capture.Batch
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	const packets, part, away, copied = 70, 64, 10, 11
+	v := Verdicts{Drop: make([]uint64, 2), Fixed: make([]uint64, 2)}
+	v.Copies = v.Drop
+	for i := range packets {
+		vlan, number := byte(1), i
+		switch i {
+		case away:
+			vlan = 2
+		case copied:
+			number = away
+			capture.SetBit(v.Drop, i)
+		}
+		s := sighted{size: 8, digest: digest.Digest{1, uint64(number) + 1}, time: 1e9 + int64(i)}
+		b.Append(capture.Frame{Time: s.time}, slices.Concat(make([]byte, 12), []byte{0x81, 0, 0, vlan, 8, 0}, s.data(number)))
+		v.Digests, v.Times = append(v.Digests, s.digest), append(v.Times, s.time)
+	}
+	x.home = []uint64{^uint64(0), ^uint64(0)} // of an earlier batch
+	x.Reset(packets)
+	x.Prepare(&b, g.FromFrames(make([]headers.Protocol, part), &b, 0), 0, part)
+	h.homes.lone = loneHome{point: x.seen.Point[0], count: loneAfter}
+	h.lone.Store(&x.seen.Point[0])
+	x.Prepare(&b, g.FromFrames(make([]headers.Protocol, packets-part), &b, part), part, packets)
+	if x.Judge(&b, v); len(x.unread) != 1 || !capture.IsSet(x.own.drop, away) || capture.IsSet(x.own.drop, copied) {
+		t.Errorf("%v unread, dropped %b, want packet %d in place of its copy", x.unread, x.own.drop, away)
 	}
 }
 

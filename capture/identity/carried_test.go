@@ -128,8 +128,8 @@ func TestCapturesOfRadios(t *testing.T) {
 	}
 }
 
-// TestRadioAddresses checks that ignored addresses do not count, but the rest of a frame does,
-// also with bytes left out.
+// TestRadioAddresses checks that only ignored addresses do not count, but the rest of a frame does,
+// also with bytes left out, and without addresses.
 func TestRadioAddresses(t *testing.T) {
 	cfg := Config{Kind: L3, Ignore: IgnoreAlso(MAC)}
 	qos := dataFrame(0x42, 7)
@@ -146,6 +146,16 @@ func TestRadioAddresses(t *testing.T) {
 	for _, at := range []int{1, 2, 15, 22, 24, 30, len(qos) - 1} {
 		if got := identityOf(cfg, capture.LinkRadiotap, join(radiotap(2, 0), with(qos, at, "\x77"))); got == plain {
 			t.Errorf("byte %d does not count", at)
+		}
+	}
+	for _, c := range []struct {
+		cfg   Config
+		link  capture.LinkType
+		frame []byte
+		at    int
+	}{{Config{Kind: L3}, capture.LinkIEEE80211, qos, 4 + 5}, {Config{Kind: L3}, capture.LinkIEEE80211, qos, 16 + 5}, {cfg, capture.LinkIEEE802154N, []byte("\x41\x88\x07 zigbee"), 2}} {
+		if identityOf(c.cfg, c.link, c.frame) == identityOf(c.cfg, c.link, with(c.frame, c.at, "\x77")) {
+			t.Errorf("%+v, link %d: byte %d does not count", c.cfg, c.link, c.at)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (g *Identity) addParts(p *headers.NonIPParts, b *capture.Batch, from, numbe
 	switch {
 	case p.Typed:
 		f.setHead(p, b.Buf[start:], g.ignore)
-	case g.ignore&MAC != 0 && p.Dst >= 0 && p.Src >= 0:
+	case g.ignore&MAC != 0 && p.Dst >= 0:
 		f.clear = [2]uint32{uint32(nonIPHead+p.Dst) - p.Payload, uint32(nonIPHead+p.Src) - p.Payload}
 	}
 }

@@ -28,8 +28,7 @@ type Stack struct {
 func (s *Stack) Read(d *headers.Decoder, b *capture.Batch, i int, h *headers.Header) {
 	s.Layers = s.Layers[:0]
 	end := ethernetLen + tagLen*uint32(h.Tags)
-	s.Plain = h.Version != 0 && h.Flags&headers.FlagInner == 0 && h.Start == end &&
-		b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkEthernet
+	s.Plain = h.Version != 0 && h.Start == end && b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkEthernet
 	if !s.Plain {
 		s.Layers = d.Layers(s.Layers, b, i)
 		return

@@ -124,10 +124,8 @@ func (s *rowState) check(c snapshot.RestoreConfig) error {
 // bytes returns the memory of the current rows, and the limit of all rows: less than was
 // saved if this machine has less memory.
 func (s *rowState) bytes() (memory, limit int) {
-	if s.limit > 0 {
-		limit = int(min(s.limit, uint64(max(layout.MemoryBudget(), int(s.all)*layout.LineSize))))
-	}
-	return int(s.lines) * layout.LineSize, limit
+	limit = max(layout.MemoryBudget(), int(s.all)*layout.LineSize)
+	return int(s.lines) * layout.LineSize, int(min(s.limit, uint64(limit)))
 }
 
 // resume takes over the saved state of the stream, and makes the older rows.

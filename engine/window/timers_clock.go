@@ -99,10 +99,8 @@ func (f *Timers) leadingTimes(ticks []uint64, times []int64) (n int) {
 		latest = max(latest, t)
 		ticks[n] = now
 	}
-	if n > 0 {
-		f.clock.Pass(latest)
-		f.now = now
-	}
+	f.clock.Pass(latest)
+	f.now = now
 	return n
 }
 

@@ -224,7 +224,7 @@ func TestTimersEdge(t *testing.T) {
 }
 
 // TestTimersPredicted gives timers new elements only. The rate they meet is at most the
-// predicted one, for any number of timers an element has.
+// predicted one, for any number of timers an element has, as is the share of timers that run.
 func TestTimersPredicted(t *testing.T) {
 	const window, calls = 4096, 200
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -246,7 +246,11 @@ func TestTimersPredicted(t *testing.T) {
 				wrong, n = wrong+float64(check.CountBits(seen[:])), n+1024
 			}
 		}
-		if predicted := f.Stats().PredictedFPR; wrong/n > predicted+5*math.Sqrt(predicted/n) || wrong/n < 0.8*predicted-5*math.Sqrt(predicted/n) {
+		st := f.Stats()
+		if fill := -math.Expm1(-float64(k) * window / float64(f.timers())); st.Fill < fill || st.Fill > 1.2*fill { // some have just left
+			t.Errorf("K = %d: %v of the timers run, want %v", k, st.Fill, fill)
+		}
+		if predicted := st.PredictedFPR; wrong/n > predicted+5*math.Sqrt(predicted/n) || wrong/n < 0.8*predicted-5*math.Sqrt(predicted/n) {
 			t.Errorf("K = %d: %.3g, predicted %.3g", k, wrong/n, predicted)
 		}
 	}

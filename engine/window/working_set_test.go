@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
@@ -75,18 +77,45 @@ func TestDemandLate(t *testing.T) {
 }
 
 func TestSuggestedMemoryIsEnough(t *testing.T) {
-	for _, text := range []string{"1ms", "n:3000", "none"} {
+	timed := func(w Window, memory int) engine.PacketFilter {
+		return newTimed(t, TimedConfig{Window: w, Memory: memory})
+	}
+	coarse := func(w Window, memory int) engine.PacketFilter {
+		return newCoarse(t, CoarseConfig{Window: w, Memory: memory})
+	}
+	for _, c := range []struct {
+		window string
+		filter func(Window, int) engine.PacketFilter
+		live   float64
+		cells  int
+	}{
+		{"1ms", timed, 3333, layout.TimedCells}, {"n:3000", timed, 3000, layout.TimedCells}, {"none", timed, 50_000, layout.TimedCells},
+		{"1ms", coarse, 3333, layout.CoarseCells}, {"n:3000", coarse, 3000, layout.CoarseCells},
+	} {
 		s := uniquePackets(50_000, 300)
-		cfg := TimedConfig{Window: mustWindow(t, text), Memory: 10 * layout.LineSize}
-		small := newTimed(t, cfg)
+		w := mustWindow(t, c.window)
+		small := c.filter(w, 10*layout.LineSize)
 		s.Verdicts(small, 512)
 		st := small.Stats()
-		cfg.Memory = st.SuggestedMemory
-		big := newTimed(t, cfg)
+		big := c.filter(w, st.SuggestedMemory)
 		s.Verdicts(big, 512)
 		if after := big.Stats(); st.EvictedLive == 0 || after.EvictedLive > 3 {
-			t.Errorf("window %s: %d forgotten in %d bytes, %d in the suggested %d",
-				text, st.EvictedLive, st.MemoryBytes, after.EvictedLive, after.MemoryBytes)
+			t.Errorf("window %s, %s: %d forgotten in %d bytes, %d in the suggested %d",
+				c.window, st.Method, st.EvictedLive, st.MemoryBytes, after.EvictedLive, after.MemoryBytes)
+		} else if fill := c.live / float64(c.cells*after.MemoryBytes/layout.LineSize); st.Fill != 1 || math.Abs(after.Fill/fill-1) > 0.1 {
+			t.Errorf("window %s, %s: %v and %v are filled, want 1 and %v", c.window, st.Method, st.Fill, after.Fill, fill)
+		}
+	}
+}
+
+// TestNearTick compares times that have only some bits: a window before now, and after.
+func TestNearTick(t *testing.T) {
+	p := line.TimedParams{Window: 100, TickBits: 10}
+	for _, now := range []int64{-3, 0, 5, 500, 1023, 5000} {
+		for distance, near := range map[int64]bool{-101: false, -100: true, 0: true, 100: true, 101: false} {
+			if nearTick(uint64(now+distance)&(1<<p.TickBits-1), now, &p) != near {
+				t.Errorf("at %d: %d is near: %v", now, now+distance, !near)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ package match
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -69,6 +70,62 @@ func TestFewSamples(t *testing.T) {
 		if got := time.Duration(c.ofSeconds()); got != want {
 			t.Errorf("%d messages: an offset of %v, want %v", n, got, want)
 		}
+	}
+}
+
+// TestClockAlike takes a clock for set up to the borders of its delay.
+func TestClockAlike(t *testing.T) {
+	const late = setAlike + delayed
+	for _, c := range []struct{ low, high, want int64 }{
+		{late, late + 2, 0}, {late + 1, late + 3, late + 2}, {-setAlike - 2, -setAlike, 0}, {-setAlike - 3, -setAlike - 1, -setAlike - 2},
+	} {
+		clock := clock{n: fewSamples, low: c.low, high: c.high}
+		if got := clock.ofSeconds(); got != c.want {
+			t.Errorf("from %d to %d: an offset of %d, want %d", c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// TestAliveBorder has a point of a lower rank report a packet as long after its owner as that lives, or
+// before it, and a unit more.
+func TestAliveBorder(t *testing.T) {
+	const shift = layout.OwnerUnitShift
+	alive := int64(tell(77, 2, 60, 60).Alive) >> shift
+	for units, want := range map[int64]ownerAnswer{alive: ownerCopy, alive + 1: ownerNew, -alive: ownerCopy, -alive - 1: ownerNew} {
+		o := ownersOf(t, 128)
+		o.rank(2, 7)
+		r := tell(77, 2, 60, 60)
+		o.report(r)
+		r.Point, r.Start = 1, (r.End>>shift+units)<<shift
+		r.End, r.Now = r.Start, r.Start
+		if _, got := o.report(r); got != want {
+			t.Errorf("%d units later: %d, want %d", units, got, want)
+		}
+	}
+}
+
+// TestPairsApart matches records that begin up to a difference before and after each other.
+func TestPairsApart(t *testing.T) {
+	for seconds := -6; seconds <= 6; seconds++ {
+		j := newJudge(t, Config{Pairs: &Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}})
+		at := float64(100 + seconds)
+		j.Judge(&records.Batch{Records: []records.Record{rec(1, client, server, 17, 100, 100), rec(2, client, server, 17, at, at)}})
+		if got, want := j.Counts().Copies == 1, max(seconds, -seconds) <= 5; got != want {
+			t.Errorf("%d seconds after each other: a copy is %v", seconds, got)
+		}
+	}
+}
+
+// TestNoRoom counts records whose flows find no room.
+func TestNoRoom(t *testing.T) {
+	j := newJudge(t, Config{Memory: 1})
+	var all []records.Record
+	for port := range 2000 {
+		all = append(all, rec(1, fmt.Sprint("10.0.0.1:", port), server, 17, 0, 1))
+	}
+	j.Judge(&records.Batch{Records: all})
+	if c := j.Counts(); c.NoRoom == 0 || c.NoRoom != c.Unchecked {
+		t.Errorf("%+v", c)
 	}
 }
 

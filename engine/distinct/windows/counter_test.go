@@ -55,7 +55,8 @@ func fill(b *Batch, packets []packet) {
 	b.Reset(times)
 	add := func(keys []int, numbers []uint32) {
 		for _, key := range keys {
-			if key == 0 {
+			name := b.counter.cfg.Keys[key].Name
+			if name == "host" {
 				for i, items := 0, b.Elements(key).Addr4.Add(numbers, 0); i < len(items); i++ {
 					items[i] = packets[numbers[i]].host()
 				}
@@ -63,6 +64,9 @@ func fill(b *Batch, packets []packet) {
 			}
 			for i, items := 0, b.Elements(key).V4.Add(numbers, 0); i < len(items); i++ {
 				flow := uint64(packets[numbers[i]].flow)
+				if name == "pair" {
+					flow /= 2
+				}
 				items[i] = digest.Digest{rand.NewPCG(flow, 1).Uint64(), flow}
 			}
 		}
@@ -99,9 +103,17 @@ func runCut(t *testing.T, cfg Config, packets []packet, saved bool, longest int)
 	cfg.Emit = func(start, end int64, counts []Count) error {
 		for _, c := range counts {
 			c.FPR = 0 // higher where elements are implied
-			emitted = append(emitted, fmt.Sprintf("%d to %d: %+v", start, end, c))
+			var ranked []top.Entry
+			for _, e := range c.Top {
+				ranked = append(ranked, *e)
+			}
+			c.Top = nil
+			emitted = append(emitted, fmt.Sprintf("%d to %d: %+v %v", start, end, c, ranked))
 		}
 		return nil
+	}
+	if cfg.Total != nil {
+		cfg.Total = cfg.Emit
 	}
 	c := New(&cfg)
 	for at := 0; at < len(packets); {
@@ -220,7 +232,7 @@ func TestCounts(t *testing.T) {
 	}
 	var counts []Count
 	c := New(&Config{
-		Keys: hostAndFlow, Method: methodExact, FirstSeen: true,
+		Keys: hostAndFlow, Method: methodExact, FirstSeen: true, Implies: flowImplies,
 		Emit: func(_, _ int64, of []Count) error { counts = append(counts, of...); return nil },
 	})
 	var seen []string

@@ -15,16 +15,19 @@ import (
 func flowImplies(i, j int) bool { return i == 1 || i == j }
 
 // TestImpliedAlike emits the same counts of windows and of the past whether keys imply
-// each other or not, and whether a Counter went on from another one.
+// each other or not, whichever comes first, and whether a Counter went on from another one.
 func TestImpliedAlike(t *testing.T) {
-	for _, each := range []time.Duration{time.Second, time.Millisecond, 20 * time.Second} {
-		packets := newPackets(3000, int64(100*time.Hour), each)
+	for n, each := range []time.Duration{time.Second, time.Millisecond, 20 * time.Second} {
+		packets, keys, flow := newPackets(3000, int64(100*time.Hour), each), append(slices.Clip(hostAndFlow), Key{Name: "pair", PerPacket: 1}), 1
+		if n > 0 {
+			keys[0], keys[1], flow = keys[1], keys[0], 0
+		}
 		cfg := Config{
-			Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC}, Past: time.Hour,
+			Keys: keys, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC}, Past: time.Hour,
 			Method: methodAuto, FPR: 1e-6,
 		}
 		want, wantPast := run(t, cfg, packets, false)
-		cfg.Implies = flowImplies
+		cfg.Implies = func(i, j int) bool { return i == flow || i == j }
 		// The window of packets without a time is not saved: these are left out.
 		timed := slices.DeleteFunc(slices.Clone(packets), func(p packet) bool { return p.time == noTime })
 		if got, past := run(t, cfg, packets, false); !slices.Equal(got, want) || !samePast(past, wantPast) {
@@ -41,16 +44,19 @@ func TestImpliedAlike(t *testing.T) {
 // not, and the same counts of samples however batches are cut.
 func TestImpliedByWindow(t *testing.T) {
 	packets := newPackets(8000, int64(100*time.Hour), time.Millisecond)
-	for _, method := range []string{methodAuto, methodExact, methodBloom, methodSketch, methodLRU} {
-		cfg := Config{
-			Keys: hostAndFlow, Calendar: calendar.Calendar{Every: 30 * time.Second, Location: time.UTC},
-			Method: method, FPR: 1e-6,
+	for _, cfg := range []Config{
+		{Method: methodAuto}, {Method: methodExact}, {Method: methodBloom}, {Method: methodSketch}, {Method: methodLRU},
+		{Method: methodExact, Total: emitNothing}, {Method: methodExact, Top: 5}, {Method: methodExact, Slide: time.Second, Window: time.Minute},
+	} {
+		cfg.Keys, cfg.FPR = hostAndFlow, 1e-6
+		if cfg.Slide == 0 {
+			cfg.Calendar = calendar.Calendar{Every: 30 * time.Second, Location: time.UTC}
 		}
 		want, _ := run(t, cfg, packets, false)
 		cfg.Implies = flowImplies
 		got, _ := run(t, cfg, packets, false)
 		if !slices.EqualFunc(got, want, func(a, b string) bool { return withoutMemory(a) == withoutMemory(b) }) {
-			t.Errorf("%s: emitted %q, want %q", method, got, want)
+			t.Errorf("%+v: emitted %q, want %q", cfg, got, want)
 		}
 	}
 	cfg := Config{

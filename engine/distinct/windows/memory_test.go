@@ -4,6 +4,7 @@ package windows
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +61,53 @@ func TestPreallocate(t *testing.T) {
 	}
 	if err := c.Close(); err != nil || c.preallocated != nil {
 		t.Errorf("after Close: %v, preallocated %v", err, c.preallocated)
+	}
+}
+
+// sized is a counter that would have the same size in each window.
+type sized struct {
+	engine.Counter[uint32]
+	engine.Sized
+	size int
+}
+
+func (s sized) Counts() engine.Counts { return engine.Counts{} }
+
+func (s sized) MemoryFor(uint64) int { return s.size }
+
+// TestPreallocateLeast preallocates from the least size on.
+func TestPreallocateLeast(t *testing.T) {
+	for size, want := range map[int]int{preallocateLeast - 1: 0, preallocateLeast: preallocateLeast} {
+		var next familyCounter[uint32]
+		memory := 0
+		if successor(&familyCounter[uint32]{Counter: sized{size: size}}, &next, nil, &memory); memory != want {
+			t.Errorf("%d bytes for a counter of %d, want %d", memory, size, want)
+		}
+	}
+}
+
+// TestEvictWindows closes the oldest of three equal windows where the windows before the current window
+// hold more than they may, at each evictCheck.
+func TestEvictWindows(t *testing.T) {
+	for _, r := range []struct {
+		packets    uint64
+		lack, open int
+	}{{evictCheck, 0, 3}, {evictCheck, 1, 2}, {evictCheck + 1, 1, 3}, {evictCheck - budgetCheck, 1, 3}} {
+		c := New(&Config{Keys: hostAndFlow[:1], Calendar: calendar.Calendar{Every: time.Second}})
+		b := c.NewBatch()
+		fill(b, []packet{{0, 8}, {1e9, 8}, {2e9, 8}})
+		if err := c.Count(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		windows := slices.Collect(c.windows.All())
+		c.packets, c.budget = r.packets, budget{total: 4 * (2*windows[0].memory(c.cfg) - r.lack)} // others have a quarter
+		c.checkMemory(windows[2], 0)
+		if open := len(slices.Collect(c.windows.All())); open != r.open {
+			t.Errorf("%d packets, %d bytes too few: %d windows are open, want %d", r.packets, r.lack, open, r.open)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -164,6 +212,9 @@ func TestBudgetPast(t *testing.T) {
 		if sent%(1<<16) == 0 {
 			checkBudget(t, c, total)
 		}
+	}
+	if n := c.windowsWithShares(); n != 2 {
+		t.Errorf("%d windows with shares, want one and the past", n)
 	}
 	step := int64(pastStep(time.Hour))
 	for _, counts := range [][]Count{c.Past(now - now%step + step - 1), currentOf(c)} {

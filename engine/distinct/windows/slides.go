@@ -110,15 +110,15 @@ func (s *slides) observe(b *Batch, at int) {
 	}
 }
 
-// advance moves time to the time of a believed packet, and emits the counts that are due.
+// advance moves time to the time of a believed packet, and emits the counts that are due. The packet
+// of the latest time is in all these windows, so that none is empty.
 func (s *slides) advance(t int64) {
 	if !s.started || calendar.Distance(t, s.latest) > uint64(s.window) {
 		s.restart(t)
 	}
-	for s.next <= t && s.packets.sum > 0 && s.err == nil {
+	for s.next <= t && s.err == nil {
 		s.emit()
 	}
-	s.next = max(s.next, s.endOf(t)) // windows without packets have no counts
 	if t < s.next-s.slide {
 		s.late++
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -43,6 +44,12 @@ func TestPreallocatedWithinBudget(t *testing.T) {
 			if counter.preallocate(w); (counter.preallocated != nil) != made {
 				t.Errorf("with %d bytes too few: %v", lack, counter.preallocated != nil)
 			}
+			counter.dropPreallocated()
+			counter.budget = budget{total: 4 * (memory - lack)} // the next window has a quarter
+			if counter.preallocate(w); (counter.preallocated != nil) != made {
+				t.Errorf("with %d bytes of a quarter too few: %v", lack, counter.preallocated != nil)
+			}
+			counter.budget = newBudget(counter.cfg)
 		}
 	}
 	if err := counter.Close(); err != nil {
@@ -61,6 +68,24 @@ func TestExtent(t *testing.T) {
 	} {
 		if s.add(c.times); s.first != c.first || s.last != c.last {
 			t.Errorf("after %v: %d to %d, want %d to %d", c.times, s.first, s.last, c.first, c.last)
+		}
+	}
+}
+
+// TestSum names the method of the higher rate, or of the only family.
+func TestSum(t *testing.T) {
+	of := func(distinct uint64, fpr float64, method string) engine.Counts {
+		return engine.Counts{Distinct: distinct, FPR: fpr, Method: method}
+	}
+	for _, r := range []struct {
+		a, b engine.Counts
+		want string
+	}{
+		{of(1, 0, "a"), of(1, 0, "b"), "a"}, {of(0, 0, "a"), of(1, 0, "b"), "b"}, {of(1, 0.1, "a"), of(1, 0.2, "b"), "b"},
+		{of(1, 0.2, "a"), of(1, 0.1, "b"), "a"}, {of(1, 0.1, "a"), of(0, 0, "b"), "a"},
+	} {
+		if s := Sum(r.a, r.b); s.Method != r.want || s.FPR != max(r.a.FPR, r.b.FPR) || s.Distinct != r.a.Distinct+r.b.Distinct {
+			t.Errorf("%+v and %+v: %+v", r.a, r.b, s)
 		}
 	}
 }
