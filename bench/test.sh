@@ -17,6 +17,7 @@
 # arm64: boots a kernel for arm64 in qemu-system, and runs the tests of live capture there. Debian with qemu-user and qemu-system-arm, minutes.
 # streams: flow records of 6,000 flows that random exporters report, and of all pairs of timeouts: two minutes.
 # intervals: the 95 % intervals of all approximate counts over longer streams: a quarter of an hour.
+# lookups: false copies of all-different packets, over LOOKUPS (1e11) look-ups of whole fingerprints and a tenth of cut ones, in a full filter and in a usual one: two hours of one core, and progress is printed.
 # references: the hub's slices agree with engine/paper's filters, event by event, over EVENTS (10000000) for each layout, while slices move and are killed: an hour or two.
 # figures: redoes figures of the paper "One is Enough" over NATS, in bench/papers/WIRE.md: minutes.
 set -euo pipefail
@@ -59,6 +60,7 @@ instructions) FLOWDEDUP_INSTRUCTIONS=all go test -count=1 -v ./bench/instruction
 arm64) bench/arm64/live.sh ;;
 streams) FLOWDEDUP_STREAMS=long go test -count=1 -run 'TestTimeouts|TestStreams' -v ./capture/records/match ;;
 intervals) FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/... ;;
+lookups) FLOWDEDUP_LOOKUPS=${LOOKUPS:-1e11} go test -count=1 -run TestTimedLookups -timeout 24h -v ./bench ;;
 references) FLOWDEDUP_EVENTS=${EVENTS:-10000000} go -C engine/cluster test -run '^(TestReferences|TestGrowth)$' -count 1 -timeout 12h -v ./chain ;;
 figures) FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go -C engine/cluster test -run TestRedone -count 1 -timeout 3h ./paper ;;
 *)

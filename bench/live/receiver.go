@@ -48,6 +48,8 @@ var receivers = []receiver{
 		spread: true, count: summary},
 	{name: "write", line: "flowdedup live -i right --workers 1 -w clean.pcapng --json", count: summary},
 	{name: "keep-first", line: "flowdedup live -i right --workers 1 --keep first -w clean.pcapng --json", count: summary},
+	{name: "forward", line: "flowdedup live -i right --workers 1 --forward out --json", count: summary},
+	{name: "baseline-forward", line: "baseline-ring right out", count: plain},
 	{name: "dedup-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 --json", count: summary},
 	{name: "distinct-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 --of src,dst,flow --reports rows.jsonl --json", count: summary},
 	{name: "write-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 -w clean.pcapng --json", count: summary},

@@ -82,6 +82,27 @@ func benchmarkDigests(b *testing.B, n int, change func(*Settings)) {
 	benchmarkSensors(b, n, []*sensor{l.sensor("a"), l.sensor("b")})
 }
 
+// BenchmarkSites is BenchmarkDigests by the number of tokens, of which two or all are used. Each
+// token has subscriptions to all slices.
+func BenchmarkSites(b *testing.B) {
+	for _, c := range []struct{ tokens, used int }{{2, 2}, {100, 2}, {100, 100}} {
+		b.Run(fmt.Sprintf("tokens=%d/used=%d", c.tokens, c.used), func(b *testing.B) {
+			l, begin := newLab(b, nil), cpuTime(b)
+			var sensors []*sensor
+			for i := range c.tokens {
+				if name := fmt.Sprint("site", i); i < c.used {
+					sensors = append(sensors, l.sensor(name))
+				} else {
+					l.token(name)
+				}
+			}
+			joining := cpuTime(b) - begin
+			benchmarkSensors(b, 2*64*1024/c.used, sensors)
+			b.ReportMetric(float64(joining)/float64(c.tokens), "cpu-ns/token")
+		})
+	}
+}
+
 func benchmarkSensors(b *testing.B, n int, sensors []*sensor) {
 	digests, times := make([]digest.Digest, n), make([]int64, n)
 	begin, now := cpuTime(b), time.Now().UnixNano()
@@ -100,7 +121,7 @@ func benchmarkSensors(b *testing.B, n int, sensors []*sensor) {
 		}
 		group.Wait()
 	}
-	all := float64(2 * n * rounds)
+	all := float64(len(sensors) * n * rounds)
 	b.ReportMetric(float64(cpuTime(b)-begin)/all, "cpu-ns/digest")
 	b.ReportMetric(all/b.Elapsed().Seconds(), "digests/s")
 }

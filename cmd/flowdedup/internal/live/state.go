@@ -216,6 +216,7 @@ func (s *state) background(do func()) {
 	s.busy = true
 	s.mu.Unlock()
 	s.writing.Go(func() {
+		behindPackets()
 		do()
 		s.mu.Lock()
 		s.busy = false

@@ -164,6 +164,15 @@ func forbidNewPrivileges() error {
 	return nil
 }
 
+// behindPackets makes the rest of the goroutine run on a thread of ordinary priority, which ends with
+// the goroutine. So work of a run with real-time priority does not take the processor of its packets.
+// Threads may always give up that priority; without it nothing changes.
+func behindPackets() {
+	runtime.LockOSThread()
+	none := int32(0)
+	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, 0, unix.SCHED_NORMAL, uintptr(unsafe.Pointer(&none)))
+}
+
 // errLoop is wrapped by the error of forwarding in a circle.
 var errLoop = errors.New("would capture again what it forwards")
 

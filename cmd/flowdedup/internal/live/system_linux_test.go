@@ -4,9 +4,27 @@ package live
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
+
+// TestBehindPackets gives up the real-time priority of a thread.
+func TestBehindPackets(t *testing.T) {
+	runtime.LockOSThread() // and the thread ends with the test
+	const fifo = 1
+	priority := int32(1)
+	if _, _, err := unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, 0, fifo, uintptr(unsafe.Pointer(&priority))); err != 0 {
+		t.Skip("needs real-time priority: ", err)
+	}
+	behindPackets()
+	if policy, _, err := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, 0, 0, 0); policy != unix.SCHED_NORMAL || err != 0 {
+		t.Errorf("policy %d, %v", policy, err)
+	}
+}
 
 // TestLookUp resolves users by name and by number, and numbers without a name. Every
 // system has root and nobody.
