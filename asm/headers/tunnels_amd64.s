@@ -201,6 +201,21 @@ shaped:
 	ANDL     R12, R13
 	ANDNL    R12, R13, AX
 	OTHERS(AX)
+	CMPL     R13, $15
+	JNE      some
+	VEXTRACTI128 $1, Y1, X2
+	VMOVQ    X1, (R8)
+	VPEXTRQ  $1, X1, 16(R8)
+	VMOVQ    X2, 32(R8)
+	VPEXTRQ  $1, X2, 48(R8)
+	IMUL3L   $0x01010101, CX, AX
+	ADDL     $0x03020100, AX
+	MOVL     AX, (DX)
+	ADDQ     $64, R8
+	ADDQ     $4, DX
+	JMP      next
+
+some:
 	TESTL    R13, R13
 	JZ       next
 	VMOVDQU  Y1, words-32(SP)
