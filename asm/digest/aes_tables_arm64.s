@@ -8,17 +8,16 @@
 // lookup takes four instructions, each for 64 of its entries. Nothing is read at a place that
 // depends on the key.
 //
-//	V0 to V3 blocks  V4 to V7 the same, substituted  V8 to V10 scratch  V15 round key
-//	V11 64 in each byte  V14 0 and 0x1b, the product of x^7 and x less x^8
+//	V0 to V3 blocks  V4 to V7 the same, substituted  V8 scratch
+//	V15 round key  V9 the same and 0x1b, the product of x^7 and x less x^8; V10 0x1b
+//	V11 64 in each byte  V14 x^7 in each byte
 //	V12 for each byte, where ShiftRows takes it from; V13 the same for the next byte of its column
 
 DATA ·aesOrders+0x00(SB)/8, $0x030e09040f0a0500
 DATA ·aesOrders+0x08(SB)/8, $0x0b06010c07020d08
 DATA ·aesOrders+0x10(SB)/8, $0x04030e09000f0a05
 DATA ·aesOrders+0x18(SB)/8, $0x0c0b06010807020d
-DATA ·aesOrders+0x20(SB)/8, $0x1b00
-DATA ·aesOrders+0x28(SB)/8, $0
-GLOBL ·aesOrders(SB), RODATA|NOPTR, $48
+GLOBL ·aesOrders(SB), RODATA|NOPTR, $32
 
 // FIRST sets R to the entries of bytes of S below 64, and to 0 elsewhere.
 #define FIRST(S, R) \
@@ -46,19 +45,28 @@ GLOBL ·aesOrders(SB), RODATA|NOPTR, $48
 	NEXT4(V28, V29, V30, V31)
 
 // MIX is ShiftRows, MixColumns and AddRoundKey (sections 5.1.2 to 5.1.4). With bytes a, b, c, d
-// of a column after ShiftRows it is 2(a+b) + b + (c+d). c+d is a+b, two bytes on.
-#define MIX(S, R, T) \
-	VTBL   V12.B16, [R.B16], S.B16 \
-	VTBL   V13.B16, [R.B16], R.B16 \
-	VEOR   R.B16, S.B16, S.B16     \
-	VUSHR  $7, S.B16, T.B16        \
-	VTBL   T.B16, [V14.B16], T.B16 \
-	VEOR   V15.B16, R.B16, R.B16   \
-	VEOR   T.B16, R.B16, R.B16     \
-	VREV32 S.H8, T.H8              \
-	VEOR   T.B16, R.B16, R.B16     \
-	VADD   S.B16, S.B16, S.B16     \
+// of a column after ShiftRows it is 2(a+b) + b + (c+d). c+d is a+b, two bytes on. The round key comes
+// with what reduces 2(a+b).
+#define MIX(S, R) \
+	VTBL   V12.B16, [R.B16], S.B16   \
+	VTBL   V13.B16, [R.B16], R.B16   \
+	VEOR   R.B16, S.B16, S.B16       \
+	VCMTST V14.B16, S.B16, V8.B16    \
+	VBSL   V15.B16, V9.B16, V8.B16   \
+	VEOR   V8.B16, R.B16, R.B16      \
+	VREV32 S.H8, V8.H8               \
+	VEOR   V8.B16, R.B16, R.B16      \
+	VADD   S.B16, S.B16, S.B16       \
 	VEOR   R.B16, S.B16, S.B16
+
+#define ROUND \
+	VLD1.P 16(R4), [V15.B16]       \
+	VEOR   V10.B16, V15.B16, V9.B16 \
+	SUBSTITUTE                     \
+	MIX(V0, V4)                    \
+	MIX(V1, V5)                    \
+	MIX(V2, V6)                    \
+	MIX(V3, V7)
 
 #define LAST(S, R) \
 	VTBL V12.B16, [R.B16], S.B16  \
@@ -79,7 +87,9 @@ TEXT ·encryptTables(SB), NOSPLIT, $0-32
 	VLD1 (R4), [V28.B16, V29.B16, V30.B16, V31.B16]
 	VMOVI $64, V11.B16
 	MOVD $·aesOrders(SB), R4
-	VLD1 (R4), [V12.B16, V13.B16, V14.B16]
+	VLD1 (R4), [V12.B16, V13.B16]
+	VMOVI $0x1b, V10.B16
+	VMOVI $0x80, V14.B16
 
 four:
 	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
@@ -89,17 +99,14 @@ four:
 	ADDKEY(V1)
 	ADDKEY(V2)
 	ADDKEY(V3)
-	MOVD   $9, R5
+	MOVD   $3, R5
 
-round:
-	VLD1.P 16(R4), [V15.B16]
-	SUBSTITUTE
-	MIX(V0, V4, V8)
-	MIX(V1, V5, V9)
-	MIX(V2, V6, V10)
-	MIX(V3, V7, V8)
+rounds:
+	ROUND
+	ROUND
+	ROUND
 	SUBS   $1, R5, R5
-	BNE    round
+	BNE    rounds
 	VLD1   (R4), [V15.B16]
 	SUBSTITUTE
 	LAST(V0, V4)

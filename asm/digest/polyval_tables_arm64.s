@@ -9,7 +9,7 @@
 //	R0 dst  R1 buf  R2 end of buf  R3 message  R4 messages left
 //	R5 next block  R6 bytes left  R7, R8 words of the sum  R9 scratch
 //	R10 to R17 and R19 to R26 tables
-//	V0 sum  V0 to V15 entries  V28 the bytes of a Message that count
+//	V0 sum  V0 to V15 entries  V28 the bytes of a Message that count  V29 0 to 15
 
 // ENTRY loads the entry with the number in register INDEX of the table at register TABLE, to TO.
 #define ENTRY(TABLE, INDEX, TO) WORD $(0x3ce07800 + INDEX<<16 + TABLE<<5 + TO) // LDR Q, [R, R, LSL #4]
@@ -29,6 +29,29 @@
 	VEOR B.B16, A.B16, A.B16 \
 	VEOR D.B16, C.B16, C.B16 \
 	VEOR C.B16, A.B16, A.B16
+
+// PRODUCT sets V0 to the product of R7 and R8.
+#define PRODUCT \
+	BYTES(0, 10, 19, 0)    \
+	BYTES(8, 11, 20, 2)    \
+	BYTES(16, 12, 21, 4)   \
+	BYTES(24, 13, 22, 6)   \
+	BYTES(32, 14, 23, 8)   \
+	BYTES(40, 15, 24, 10)  \
+	BYTES(48, 16, 25, 12)  \
+	BYTES(56, 17, 26, 14)  \
+	FOLD(V0, V1, V2, V3)   \
+	FOLD(V4, V5, V6, V7)   \
+	FOLD(V8, V9, V10, V11) \
+	FOLD(V12, V13, V14, V15) \
+	FOLD(V0, V4, V8, V12)
+
+// ADDPRODUCT adds the block in V1 and multiplies.
+#define ADDPRODUCT \
+	VEOR V1.B16, V0.B16, V0.B16 \
+	VMOV V0.D[0], R7            \
+	VMOV V0.D[1], R8            \
+	PRODUCT
 
 // TABLES sets the pointers to two tables.
 #define TABLES(AT, FIRST, SECOND) \
@@ -57,54 +80,41 @@ TEXT ·polyvalARM64(SB), NOSPLIT, $16-56
 	VMOV R7, V28.D[0]
 	MOVD $-1, R7
 	VMOV R7, V28.D[1]
+	MOVD $0x0706050403020100, R7
+	VMOV R7, V29.D[0]
+	MOVD $0x0f0e0d0c0b0a0908, R7
+	VMOV R7, V29.D[1]
 
 message:
-	MOVWU (R3), R5
-	MOVWU 4(R3), R6
-	ADD   R1, R5, R5
-	ADD   R5, R6, R7
-	CMP   R2, R7
-	BHI   done
-	VEOR  V0.B16, V0.B16, V0.B16
-	SUBS  $16, R6, R6
-	BLT   rest
+	LDPW (R3), (R5, R6)
+	ADD  R1, R5, R5
+	ADD  R5, R6, R7
+	CMP  R2, R7
+	BHI  done
+	SUBS $16, R6, R6
+	BLT  short
+	LDP.P 16(R5), (R7, R8)
+	PRODUCT
+	SUBS $16, R6, R6
+	BLT  rest
 
 whole:
 	VLD1.P 16(R5), [V1.B16]
-
-product:
-	VEOR V1.B16, V0.B16, V0.B16
-	VMOV V0.D[0], R7
-	VMOV V0.D[1], R8
-	BYTES(0, 10, 19, 0)
-	BYTES(8, 11, 20, 2)
-	BYTES(16, 12, 21, 4)
-	BYTES(24, 13, 22, 6)
-	BYTES(32, 14, 23, 8)
-	BYTES(40, 15, 24, 10)
-	BYTES(48, 16, 25, 12)
-	BYTES(56, 17, 26, 14)
-	FOLD(V0, V1, V2, V3)
-	FOLD(V4, V5, V6, V7)
-	FOLD(V8, V9, V10, V11)
-	FOLD(V12, V13, V14, V15)
-	FOLD(V0, V4, V8, V12)
+	ADDPRODUCT
 	SUBS $16, R6, R6
 	BGE  whole
 
+	// The last block is the end of the 16 bytes before the end of the message.
 rest:
-	ADDS $16, R6, R6
+	CMN  $16, R6
 	BEQ  next
-	ADD  $16, R5, R7
-	CMP  R2, R7
-	BHI  copy
-	MOVD $·blockMasks+16(SB), R7
-	SUB  R6, R7, R7
+	ADD  R6, R5, R5
 	VLD1 (R5), [V1.B16]
-	VLD1 (R7), [V2.B16]
-	VAND V2.B16, V1.B16, V1.B16
-	MOVD $0, R6
-	JMP  product
+	NEG  R6, R6
+	VDUP R6, V2.B16
+	VADD V29.B16, V2.B16, V2.B16
+	VTBL V2.B16, [V1.B16], V1.B16
+	ADDPRODUCT
 
 next:
 	VLD1.P 16(R3), [V1.B16]
@@ -120,11 +130,13 @@ done:
 	MOVD R7, done+48(FP)
 	RET
 
-	// Behind the last block buf ends: a copy of the block is padded.
-copy:
-	VEOR V1.B16, V1.B16, V1.B16
+	// A message of less than a block may lie at either end of buf: a copy is padded.
+short:
+	VEOR V0.B16, V0.B16, V0.B16
+	ADDS $16, R6, R6
+	BEQ  next
 	MOVD $block-16(SP), R7
-	VST1 [V1.B16], (R7)
+	VST1 [V0.B16], (R7)
 
 byte:
 	SUBS $1, R6, R6
@@ -132,4 +144,5 @@ byte:
 	MOVB  R8, (R7)(R6)
 	BNE  byte
 	VLD1 (R7), [V1.B16]
-	JMP  product
+	ADDPRODUCT
+	JMP  next

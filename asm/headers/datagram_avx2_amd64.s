@@ -40,11 +40,15 @@ GLOBL ·plainEnds(SB), RODATA|NOPTR, $32
 
 #define WORDS(OFFSET) ·plainWords+OFFSET(SB)
 
-// SLOW adds whether the next of four indexes in R8 takes the slow path.
+// Protocols of four words.
+DATA ·plainProtocols(SB)/8, $0x00ff00ff00ff00ff
+GLOBL ·plainProtocols(SB), RODATA|NOPTR, $8
+
+// SLOW adds whether the next of four indexes in R12 takes the slow path.
 #define SLOW \
-	RORQ    $16, R8        \
-	MOVWQZX R8, R9         \
-	ORB     160(AX)(R9*1), R10
+	RORQ    $16, R12       \
+	MOVWQZX R12, R13       \
+	ORB     160(AX)(R13*1), CX
 
 // func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut, broken uint64)
 //
@@ -57,11 +61,8 @@ GLOBL ·plainEnds(SB), RODATA|NOPTR, $32
 TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-72
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
-	MOVQ groups+16(FP), CX
 	MOVQ buf+24(FP), SI
-	MOVQ last+32(FP), R12
 	MOVQ d+40(FP), AX
-	MOVQ $0x00ff00ff00ff00ff, R13
 	XORL BX, BX
 	XORL R14, R14
 	XORL R15, R15
@@ -77,13 +78,13 @@ group:
 	MOVL 16(DI), R9
 	MOVL 32(DI), R10
 	MOVL 48(DI), R11
-	CMPQ R8, R12
+	CMPQ R8, last+32(FP)
 	JHI  four
-	CMPQ R9, R12
+	CMPQ R9, last+32(FP)
 	JHI  four
-	CMPQ R10, R12
+	CMPQ R10, last+32(FP)
 	JHI  four
-	CMPQ R11, R12
+	CMPQ R11, last+32(FP)
 	JHI  four
 	VMOVDQU 12(SI)(R8*1), X0
 	VINSERTI128 $1, 12(SI)(R9*1), Y0, Y0
@@ -125,9 +126,11 @@ group:
 	VPCMPGTQ Y7, Y9, Y9
 	VPANDN   Y5, Y9, Y5
 	VPERMQ   $0xd8, Y5, Y9
-	VMOVMSKPD Y9, R11
-	XORL     $15, R11
-	CMPL     R11, $15
+	VMOVMSKPD Y9, R13
+	XORL     $15, R13
+	SHLXQ    R14, R13, R12
+	ORQ      R12, BX
+	CMPL     R13, $15
 	JEQ      next
 
 	// Protocols, with a ninth bit for IPv6.
@@ -142,26 +145,22 @@ group:
 	VPSLLQ   $16, X9, X9
 	VPOR     X9, X6, X6
 	VPSHUFD  $0x08, X6, X6
-	VMOVQ    X6, R8
-	XORL     R10, R10
+	VMOVQ    X6, R12
+	XORL     CX, CX
 	SLOW
 	SLOW
 	SLOW
 	SLOW
-	TESTB    R10, R10
+	TESTB    CX, CX
 	JNZ      four
-	ANDQ     R13, R8
-	MOVQ     R8, (DX)
+	ANDQ     ·plainProtocols(SB), R12
+	MOVQ     R12, (DX)
 
 	// Sums: words of 32 bits are added, then folded to 18 bits: of these, two are multiples of 0xffff.
-	MOVL     (DI), R8
-	MOVL     16(DI), R9
 	VMOVQ    28(SI)(R8*1), X1
 	VMOVQ    28(SI)(R9*1), X6
-	MOVL     32(DI), R8
-	MOVL     48(DI), R9
-	VMOVHPS  28(SI)(R8*1), X1, X1
-	VMOVHPS  28(SI)(R9*1), X6, X6
+	VMOVHPS  28(SI)(R10*1), X1, X1
+	VMOVHPS  28(SI)(R11*1), X6, X6
 	VINSERTI128 $1, X6, Y1, Y1
 	VPSHUFB  ·plainEnds(SB), Y1, Y1
 	VPSRLQ   $32, Y0, Y6
@@ -231,12 +230,10 @@ group:
 	VMOVDQU  Y2, 32(DI)
 
 next:
-	SHLXQ    R14, R11, R11
-	ORQ      R11, BX
 	ADDL     $4, R14
 	ADDQ     $64, DI
 	ADDQ     $8, DX
-	DECQ     CX
+	DECQ     groups+16(FP)
 	JNZ      group
 	MOVQ     BX, others+48(FP)
 	MOVL     R15, R8
@@ -247,5 +244,7 @@ next:
 	RET
 
 four:
-	MOVL     $15, R11
+	MOVL     $15, R13
+	SHLXQ    R14, R13, R13
+	ORQ      R13, BX
 	JMP      next

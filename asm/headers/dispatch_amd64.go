@@ -177,5 +177,8 @@ func (w *Whole) countGroups(all *frames.Frame, groups int, buf *byte, last int) 
 //go:noescape
 func countWholeAVX512(all *frames.Frame, groups int, buf *byte, last int, w *Whole) (done int)
 
+// placeGroup is how many messages placeTunnels takes at a time.
+const placeGroup = 4
+
 // carryingGroup is how many protocols carryingWord does at a time.
 const carryingGroup = 32

@@ -33,6 +33,9 @@ func (d *Datagrams) plainVectors(msgs []digest.Message, numbers []uint16, buf []
 //go:noescape
 func findDatagramsARM64(msgs *digest.Message, numbers *uint16, n int, buf *byte, last int, d *Datagrams) (others, cut, broken uint64)
 
+// placeGroup is how many messages placeTunnels takes at a time.
+const placeGroup = 1
+
 // carryingGroup is how many protocols carryingWord does at a time.
 const carryingGroup = 16
 

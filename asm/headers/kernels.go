@@ -41,10 +41,12 @@ func (t *Tunnels) placePlain(r *tunnelRound, msgs []digest.Message, numbers []ui
 	if cpu.Best == cpu.Generic || t.anySource || len(buf) < tunnelHeaders {
 		return 0, todo
 	}
-	return placeTunnels(unsafe.SliceData(msgs), unsafe.SliceData(numbers), todo, unsafe.SliceData(buf), len(buf)-tunnelHeaders, t, r)
+	whole := uint64(1)<<(len(msgs)&^(placeGroup-1)) - 1
+	n, others = placeTunnels(unsafe.SliceData(msgs), unsafe.SliceData(numbers), todo&whole, unsafe.SliceData(buf), len(buf)-tunnelHeaders, t, r)
+	return n, others | todo&^whole
 }
 
-// placeTunnels takes one message at a time, in general registers, whose bit is set in todo. It reads
+// placeTunnels takes the messages whose bits are set in todo, in groups of placeGroup. It reads
 // headers above IP from offsets up to last. It returns the bits of messages that it leaves to Go.
 //
 //go:noescape

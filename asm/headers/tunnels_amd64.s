@@ -5,17 +5,59 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// Of a tweak: the version and what only fragments of IPv4 have, and what whole datagrams of IPv4 have.
-DATA ·wholeIPv4+0x00(SB)/8, $0xf000000000003fff
-DATA ·wholeIPv4+0x08(SB)/8, $0x4000000000000000
-GLOBL ·wholeIPv4(SB), RODATA|NOPTR, $16
+// TUNNELNUMBER sets the four words of a vector to N.
+#define TUNNELNUMBER(OFFSET, N) \
+	DATA ·tunnelNumbers+(OFFSET+0x00)(SB)/8, N \
+	DATA ·tunnelNumbers+(OFFSET+0x08)(SB)/8, N \
+	DATA ·tunnelNumbers+(OFFSET+0x10)(SB)/8, N \
+	DATA ·tunnelNumbers+(OFFSET+0x18)(SB)/8, N
+
+TUNNELNUMBER(0x000, $0xf000000000003fff) // of a tweak: the version, and what only fragments of IPv4 have
+TUNNELNUMBER(0x020, $0x4000000000000000)
+TUNNELNUMBER(0x040, $6)                  // version
+TUNNELNUMBER(0x060, $17)                 // protocol
+TUNNELNUMBER(0x080, $20)                 // how much further on headers of IPv6 end
+TUNNELNUMBER(0x0a0, $0xffffffff)         // offset
+TUNNELNUMBER(0x0c0, $15)                 // less than UDP has, with 8 bytes before it
+TUNNELNUMBER(0x0e0, $31)                 // bits of a port within a word of a table
+TUNNELNUMBER(0x100, $0xffff)             // source port
+TUNNELNUMBER(0x120, $0xffff0000)         // destination port
+TUNNELNUMBER(0x140, $8)
+TUNNELNUMBER(0x160, $61)                 // less than a tunnel with IP has, with 8 bytes before it
+TUNNELNUMBER(0x180, $24)                 // from there to 14 bytes before IP
+TUNNELNUMBER(0x1a0, $0xf0ffff)           // ethertype and version
+TUNNELNUMBER(0x1c0, $0x400008)
+TUNNELNUMBER(0x1e0, $0x60dd86)
+GLOBL ·tunnelNumbers(SB), RODATA|NOPTR, $512
+
+#define TUNNELWORDS(OFFSET) ·tunnelNumbers+OFFSET(SB)
+
+// OFFSETS moves the words of Y to AX, R14, R15 and R. X is a part of Y.
+#define OFFSETS(X, Y, R) \
+	VMOVQ   X, AX               \
+	VPEXTRQ $1, X, R14          \
+	VEXTRACTI128 $1, Y, X2      \
+	VMOVQ   X2, R15             \
+	VPEXTRQ $1, X2, R
+
+// OTHERS collects messages of the group whose bits are in R.
+#define OTHERS(R) \
+	SHLXQ CX, R, R \
+	ORQ   R, R10
 
 // func placeTunnels(msgs *digest.Message, numbers *uint16, todo uint64, buf *byte, last int, t *Tunnels, r *tunnelRound) (n int, others uint64)
 //
-// CX is the number of a message. AX is 8 less than the offset of the header above IP, R15 is 8 more
-// than what the packet has from there on. R13 is the word of UDP, R12 the shape of the tunnel, then
-// where IP begins. R10 collects others.
-TEXT ·placeTunnels(SB), NOSPLIT, $0-72
+// CX is the number of the first message of a group. A word for each message stands in
+//
+//	Y0      8 less than the offset of the header above IP, then 14 less than the offset of IP
+//	Y1      8 more than what the packet has from there on
+//	Y4, Y5  the words of UDP and of the tunnel, Y6 its destination port
+//	Y7, Y8  whether a shape has the tunnel, how many words of options it has
+//	Y9      whether the message can be read
+//
+// R13 marks messages of the group, R12 those to a port with the low byte of a tunnel's. R10 collects
+// others.
+TEXT ·placeTunnels(SB), NOSPLIT, $32-72
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), R11
 	MOVQ todo+16(FP), R9
@@ -24,114 +66,184 @@ TEXT ·placeTunnels(SB), NOSPLIT, $0-72
 	MOVQ r+48(FP), R8
 	LEAQ tunnelRound_list(R8), DX
 	SUBQ $8, last+32(FP)
+	VPBROADCASTQ last+32(FP), Y15
+	VMOVDQU Tunnels_low(BX), Y14
+	VMOVDQU Tunnels_from(BX), Y13
+	VSHUFPS $0x88, Tunnels_from+32(BX), Y13, Y13
+	VPERMQ  $0xd8, Y13, Y13
+	VMOVQ   Tunnels_shift(BX), X12
+	VBROADCASTI128 ·tunnelBytes(SB), Y11
 	XORL R10, R10
+	XORL CX, CX
 
-message:
-	TZCNTQ R9, CX
-	JCS  done
+group:
+	MOVL R9, R13
+	ANDL $15, R13
+	JZ   next
+	VMOVDQU (DI), X0
+	VMOVDQU 16(DI), X1
+	VINSERTI128 $1, 32(DI), Y0, Y0
+	VINSERTI128 $1, 48(DI), Y1, Y1
+	VPUNPCKLQDQ Y1, Y0, Y2
+	VPUNPCKHQDQ Y1, Y0, Y3
 
-some:
-	BLSRQ R9, R9
-	CMPW (R11)(CX*2), $17
-	JNE  other
-
-	// Whole datagrams, nearly always of IPv4: their headers end 8 bytes behind the offset.
-	LEAL (CX)(CX*1), R13
-	MOVQ 8(DI)(R13*8), R14
-	MOVL 4(DI)(R13*8), R15
-	MOVL (DI)(R13*8), AX
-	MOVQ R14, R13
-	ANDQ ·wholeIPv4+0(SB), R13
-	CMPQ R13, ·wholeIPv4+8(SB)
-	JNE  six
-
-upper:
-	CMPL R15, $16
-	JLT  other
-	CMPQ AX, last+32(FP)
-	JGT  other
+	// Whole datagrams. Their headers of IPv4 end 8 bytes behind the offset.
+	VPAND    TUNNELWORDS(0x000), Y3, Y9
+	VPCMPEQQ TUNNELWORDS(0x020), Y9, Y9
+	VPSRLQ   $60, Y3, Y3
+	VPCMPEQQ TUNNELWORDS(0x040), Y3, Y3
+	VPOR     Y3, Y9, Y9
+	VPMOVZXWQ (R11), Y4
+	VPCMPEQQ TUNNELWORDS(0x060), Y4, Y4
+	VPAND    Y4, Y9, Y9
+	VPAND    TUNNELWORDS(0x080), Y3, Y3
+	VPAND    TUNNELWORDS(0x0a0), Y2, Y0
+	VPADDQ   Y3, Y0, Y0
+	VPSRLQ   $32, Y2, Y1
+	VPSUBQ   Y3, Y1, Y1
+	VPCMPGTQ Y15, Y0, Y4
+	VPANDN   Y9, Y4, Y9
+	VPCMPGTQ TUNNELWORDS(0x0c0), Y1, Y4
+	VPAND    Y4, Y9, Y9
+	VMOVMSKPD Y9, R12
+	ANDNL    R13, R12, AX
+	OTHERS(AX)
+	ANDL     R12, R13
+	JZ       next
+	VPAND    Y9, Y0, Y0
+	OFFSETS(X0, Y0, R12)
+	VMOVDQU  8(SI)(AX*1), X2
+	VMOVDQU  8(SI)(R14*1), X3
+	VINSERTI128 $1, 8(SI)(R15*1), Y2, Y2
+	VINSERTI128 $1, 8(SI)(R12*1), Y3, Y3
+	VPUNPCKLQDQ Y3, Y2, Y4
+	VPUNPCKHQDQ Y3, Y2, Y5
 
 	// The destination port, by its low byte.
-	MOVQ 8(SI)(AX*1), R13
-	MOVBLZX 11(SI)(AX*1), R12
-	CMPW Tunnels_tunnel(BX)(R12*2), $0
-	JEQ  source
-	CMPL R15, $48
-	JLT  other
-	MOVBLZX Tunnels_shapes(BX)(R12*1), R12
-	DECL R12
-	CMPL R12, $4
-	JAE  other
-	SHLL $5, R12
-	MOVL R13, R14
-	ANDL $0xffff0000, R14
-	CMPQ R14, tunnelShape_port(BX)(R12*1)
-	JNE  other
-	MOVQ 16(SI)(AX*1), R14
-	ANDQ tunnelShape_mask(BX)(R12*1), R14
-	CMPQ R14, tunnelShape_value(BX)(R12*1)
-	JNE  other
+	VPSRLQ   $29, Y4, Y2
+	VPERMD   Y14, Y2, Y2
+	VPSRLQ   $24, Y4, Y3
+	VPAND    TUNNELWORDS(0x0e0), Y3, Y3
+	VPSRLVD  Y3, Y2, Y2
+	VPSLLQ   $63, Y2, Y2
+	VMOVMSKPD Y2, R12
+	ANDL     R13, R12
+	ANDNL    R13, R12, AX
+	JZ       shapes
+
+	// No tunnel has the destination port. A source port is another tunnel's.
+	VPSRLQ   X12, Y4, Y2
+	VPERMD   Y13, Y2, Y2
+	VPAND    TUNNELWORDS(0x100), Y4, Y3
+	VPCMPEQD Y3, Y2, Y2
+	VPSLLQ   $32, Y2, Y2
+	VMOVMSKPD Y2, R14
+	ANDL     R14, AX
+	OTHERS(AX)
+	TESTL    R12, R12
+	JZ       next
+
+shapes:
+	VPAND TUNNELWORDS(0x120), Y4, Y6
+	VPXOR Y7, Y7, Y7
+	VPXOR Y8, Y8, Y8
+	MOVQ  BX, AX
+	LEAQ  128(BX), R13
+
+shape:
+	VPBROADCASTQ tunnelShape_mask(AX), Y2
+	VPBROADCASTQ tunnelShape_value(AX), Y3
+	VPAND    Y5, Y2, Y2
+	VPCMPEQQ Y3, Y2, Y2
+	VPBROADCASTQ tunnelShape_port(AX), Y3
+	VPCMPEQQ Y6, Y3, Y3
+	VPAND    Y3, Y2, Y2
+	VPOR     Y2, Y7, Y7
+	VPBROADCASTQ tunnelShape_words(AX), Y3
+	VPAND    Y5, Y2, Y2
+	VPAND    Y3, Y2, Y2
+	VPOR     Y2, Y8, Y8
+	VMOVMSKPD Y7, R14
+	ANDNL    R12, R14, R14
+	JZ       shaped
+	ADDQ     $32, AX
+	CMPQ     AX, R13
+	JNE      shape
 
 	// Where IP begins, less 14, and how much there is from there on.
-	MOVQ tunnelShape_words(BX)(R12*1), R12
-	ANDQ 16(SI)(AX*1), R12
-	SHLQ $2, R12
-	SHRQ $32, R13
-	ROLW $8, R13
-	MOVWLZX R13, R13
-	ADDL $8, R13
-	CMPL R13, R15
-	CMOVLLT R13, R15
-	SUBL R12, R15
-	SUBL $24, R15
-	CMPL R15, $38
-	JLT  other
-	LEAQ 24(AX)(R12*1), R12
-	MOVL 12(SI)(R12*1), R13
-	ANDL $0xf0ffff, R13
-	MOVL R13, R14
-	XORL $0x400008, R13
-	XORL $0x60dd86, R14
-	IMULQ R14, R13
-	TESTQ R13, R13
-	JNE  other
-	MOVL R12, (R8)
-	MOVL R15, 4(R8)
-	MOVB CX, (DX)
-	ADDQ $16, R8
-	INCQ DX
-	TZCNTQ R9, CX
-	JCC  some
+shaped:
+	VPAND    Y9, Y7, Y7
+	VPSHUFB  Y11, Y4, Y2
+	VPADDQ   TUNNELWORDS(0x140), Y2, Y2
+	VPMINUD  Y1, Y2, Y2
+	VPSLLQ   $2, Y8, Y8
+	VPSUBQ   Y8, Y2, Y1
+	VPCMPGTQ TUNNELWORDS(0x160), Y1, Y3
+	VPAND    Y3, Y7, Y7
+	VPADDQ   TUNNELWORDS(0x180), Y8, Y8
+	VPADDQ   Y8, Y0, Y0
+	VPAND    Y7, Y0, Y0
+	VPSUBQ   TUNNELWORDS(0x180), Y1, Y1
+	VPSLLQ   $32, Y1, Y1
+	VPOR     Y0, Y1, Y1
+	OFFSETS(X0, Y0, R13)
+	VMOVQ    12(SI)(AX*1), X2
+	VMOVQ    12(SI)(R15*1), X3
+	VMOVHPS  12(SI)(R14*1), X2, X2
+	VMOVHPS  12(SI)(R13*1), X3, X3
+	VINSERTI128 $1, X3, Y2, Y2
+	VPAND    TUNNELWORDS(0x1a0), Y2, Y2
+	VPCMPEQQ TUNNELWORDS(0x1c0), Y2, Y3
+	VPCMPEQQ TUNNELWORDS(0x1e0), Y2, Y2
+	VPOR     Y3, Y2, Y2
+	VPAND    Y2, Y7, Y7
+	VMOVMSKPD Y7, R13
+	ANDL     R12, R13
+	ANDNL    R12, R13, AX
+	OTHERS(AX)
+	CMPL     R13, $15
+	JNE      some
+	VEXTRACTI128 $1, Y1, X2
+	VMOVQ    X1, (R8)
+	VPEXTRQ  $1, X1, 16(R8)
+	VMOVQ    X2, 32(R8)
+	VPEXTRQ  $1, X2, 48(R8)
+	IMUL3L   $0x01010101, CX, AX
+	ADDL     $0x03020100, AX
+	MOVL     AX, (DX)
+	ADDQ     $64, R8
+	ADDQ     $4, DX
+	JMP      next
 
-done:
+some:
+	TESTL    R13, R13
+	JZ       next
+	VMOVDQU  Y1, words-32(SP)
+
+plain:
+	TZCNTL R13, AX
+	MOVQ   words-32(SP)(AX*8), R14
+	MOVQ   R14, (R8)
+	ADDL   CX, AX
+	MOVB   AX, (DX)
+	ADDQ   $16, R8
+	INCQ   DX
+	BLSRL  R13, R13
+	JNZ    plain
+
+next:
+	ADDL $4, CX
+	ADDQ $64, DI
+	ADDQ $8, R11
+	SHRQ $4, R9
+	JNZ  group
 	MOVQ r+48(FP), R8
 	LEAQ tunnelRound_list(R8), R8
 	SUBQ R8, DX
 	MOVQ DX, n+56(FP)
 	MOVQ R10, others+64(FP)
+	VZEROUPPER
 	RET
-
-	// Headers of IPv6 end 20 bytes further on.
-six:
-	SHRQ $60, R14
-	CMPQ R14, $6
-	JNE  other
-	ADDQ $20, AX
-	SUBL $20, R15
-	JMP  upper
-
-	// No tunnel has the destination port. A source port is another tunnel's.
-source:
-	MOVWLZX R13, R13
-	MOVQ Tunnels_shift(BX), R12
-	SHRXQ R12, R13, R12
-	ANDL $7, R12
-	CMPQ R13, Tunnels_from(BX)(R12*8)
-	JNE  message
-
-other:
-	BTSQ CX, R10
-	JMP  message
 
 DATA ·carryingBits+0x00(SB)/8, $0x8040201008040201 // the bits of a byte
 DATA ·carryingBits+0x08(SB)/8, $0x8040201008040201

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/frametest"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // flows makes UDP packets of many connections, each with its number.
@@ -336,6 +338,31 @@ func TestLinkChanges(t *testing.T) {
 		got := take(t, src, -1)
 		if !errors.Is(got.Err, ErrLinkChanged) || len(got.Data) != 0 {
 			t.Errorf("%s: %v after %d frames", what, got.Err, len(got.Data))
+		}
+	}
+}
+
+// TestSentFrames checks what the socket filter rejects. Kernels from 6.2 on would leave out the sent frames of
+// a group of rings by themselves, so that a capture there shows no mistake.
+func TestSentFrames(t *testing.T) {
+	for _, tt := range []struct {
+		index    int
+		loopback bool
+		conf     Config
+		want     []bpf.RawInstruction
+	}{
+		{index: 2, conf: Config{Rings: 2}},
+		{index: 2, conf: Config{Rings: 1, IgnoreOutgoing: true}},
+		{index: 2, conf: Config{Rings: 2, IgnoreOutgoing: true}, want: noneSent},
+		{index: 1, loopback: true, conf: Config{Rings: 1}},
+		{index: 1, loopback: true, conf: Config{Rings: 2}, want: noneSent},
+		{conf: Config{Rings: 2}, want: onceOnLoopback},
+		{conf: Config{Rings: 1, IgnoreOutgoing: true}, want: onceOnLoopback},
+		{conf: Config{Rings: 2, IgnoreOutgoing: true}, want: noneSent},
+	} {
+		d := sockets.Device{Index: tt.index, Loopback: tt.loopback}
+		if got := sentFrames(&d, &tt.conf); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: %v, want %v", tt, got, tt.want)
 		}
 	}
 }

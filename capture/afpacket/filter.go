@@ -5,6 +5,7 @@ package afpacket
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/bpf"
 
@@ -54,6 +55,9 @@ var onceOnLoopback = []bpf.RawInstruction{
 	{Op: opLoadZero}, // programs expect a zero accumulator
 }
 
+// noneSent is the start of a program that rejects all sent frames.
+var noneSent = onceOnLoopback[2:]
+
 // Why Config.Filters do not fit an interface; test with errors.Is.
 var (
 	// ErrFilter is returned for a program that the kernel cannot run on this kind of
@@ -82,12 +86,9 @@ func (c *Config) filterFor(link capture.LinkType) ([]bpf.RawInstruction, error) 
 }
 
 // program returns the socket filter of an interface: the user's program, or a program that
-// accepts all packets. It limits lengths to snapLen, and accepts looped-back packets once.
-func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool) ([]bpf.RawInstruction, error) {
-	var p []bpf.RawInstruction
-	if everywhere {
-		p = append(p, onceOnLoopback...)
-	}
+// accepts all packets. It limits lengths to snapLen. before is what begins it.
+func program(before, user []bpf.RawInstruction, snapLen uint32, cooked bool) ([]bpf.RawInstruction, error) {
+	p := slices.Clone(before)
 	if len(user) == 0 {
 		return append(p, bpf.RawInstruction{Op: opReturn, K: snapLen}), nil
 	}

@@ -14,11 +14,11 @@ func TestProgram(t *testing.T) {
 		{Op: 0x28, K: 12}, {Op: 0x15, Jt: 0, Jf: 1, K: 0x800},
 		{Op: 0x06, K: 262144}, {Op: 0x06, K: 0},
 	}
-	p, err := program(user, 96, false, false)
+	p, err := program(nil, user, 96, false)
 	if err != nil || len(p) != 4 || p[0] != user[0] || p[2].K != 96 || p[3].K != 0 {
 		t.Errorf("%v, %v", p, err)
 	}
-	p, err = program(nil, 96, true, true)
+	p, err = program(onceOnLoopback, nil, 96, true)
 	if err != nil || len(p) != len(onceOnLoopback)+1 || p[len(p)-1] != (bpf.RawInstruction{Op: 0x06, K: 96}) {
 		t.Errorf("%v, %v", p, err)
 	}
@@ -48,7 +48,7 @@ func TestProgramCooked(t *testing.T) {
 		{in: bpf.RawInstruction{Op: 0x30, K: 12}, bad: true},
 		{in: bpf.RawInstruction{Op: 0xb1, K: 19}, bad: true},
 	} {
-		p, err := program([]bpf.RawInstruction{tt.in}, 96, false, true)
+		p, err := program(nil, []bpf.RawInstruction{tt.in}, 96, true)
 		switch {
 		case tt.bad:
 			if !errors.Is(err, ErrFilter) {

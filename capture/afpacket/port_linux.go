@@ -28,7 +28,7 @@ func newPort(d sockets.Device, c *Config, number uint32) (*port, error) {
 	p.Device = d
 	user, err := c.filterFor(d.Link)
 	if err == nil {
-		p.code, err = program(user, uint32(c.SnapLen), d.Index == 0, d.Cooked)
+		p.code, err = program(sentFrames(&d, c), user, uint32(c.SnapLen), d.Cooked)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name, err)

@@ -87,6 +87,18 @@ func ignoreOutgoing(d *sockets.Device, c *Config) bool {
 	return c.IgnoreOutgoing || d.Loopback && d.Index != 0
 }
 
+// sentFrames returns the start of a program that rejects frames that the host sends, as far as the socket
+// does not leave them out.
+func sentFrames(d *sockets.Device, c *Config) []bpf.RawInstruction {
+	switch {
+	case c.Rings > 1 && ignoreOutgoing(d, c):
+		return noneSent // Before Linux 6.2 a fanout group gets them in spite of options and flags.
+	case d.Index == 0:
+		return onceOnLoopback // Only some of its interfaces are.
+	}
+	return nil
+}
+
 // mapRing creates the ring in the kernel and maps its memory.
 func mapRing(fd int, d *sockets.Device, c *Config) ([]byte, error) {
 	blocks := c.RingBytes / c.BlockBytes
