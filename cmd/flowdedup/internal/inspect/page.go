@@ -16,10 +16,11 @@ import (
 func newPage(s *Summary, of cli.Origin) *page.Page {
 	p := &page.Page{
 		Title: "flowdedup inspect", Lead: []string{show.Sentence(s.Verdict)},
-		Command: of.Shorten(s.Recommendation.Command), Because: s.Recommendation.Reasons,
+		Command: of.Shorten(s.Recommendation.Command), Check: of.Shorten(s.Recommendation.Check), Because: s.Recommendation.Reasons,
 		Facts: []page.Fact{
 			{Name: "packets", Value: show.Count(s.Packets)},
-			{Name: "copies", Value: fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.Packets))},
+			{Name: "copies", Value: show.Count(s.Copies)},
+			{Name: "share of copies", Value: show.Share(s.Copies, s.Packets)},
 			{Name: "equal, but sent again", Value: show.Count(show.Total(s.NotCopies))},
 			{Name: "looked at", Value: "equal innermost packets within " + s.Window},
 		},
