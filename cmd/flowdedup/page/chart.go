@@ -239,7 +239,7 @@ func (c Chart) layOut(all []numbered) *layout {
 	x, y := c.spans(all)
 	legend := len(all) > 1 || len(c.Columns) == 0 && !c.Low
 	l := &layout{
-		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label, Width: chartWidth, Top: top + above, Legend: legend,
+		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label, Width: chartWidth, Top: top, Legend: legend,
 		Left:  float64(apart + letter*max(leastLabel, widest(y.ticks))),
 		Right: chartWidth - 2,
 	}
@@ -248,6 +248,7 @@ func (c Chart) layOut(all []numbered) *layout {
 	if legend {
 		keys = l.placeKeys(all)
 	}
+	l.Top += above
 	l.Bottom = l.Top + plotHeight
 	if c.Low {
 		l.Bottom = l.Top + lowHeight
