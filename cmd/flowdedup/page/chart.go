@@ -72,6 +72,7 @@ const (
 	bottom     = 46 // the labels of the axis below
 	above      = 14 // the title of the left axis, above its labels
 	apart      = 7  // labels of the left axis from the axis
+	markSize   = 4  // half a mark, which may stand at the end of an axis
 	leastLabel = 4  // letters, so that charts below each other begin at one place
 	letter     = 9  // of a label: browsers have other fonts, so it is a generous guess
 	sample     = 34 // of a series, in the legend
@@ -241,7 +242,7 @@ func (c Chart) layOut(all []numbered) *layout {
 	l := &layout{
 		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label, Width: chartWidth, Top: top, Legend: legend,
 		Left:  float64(apart + letter*max(leastLabel, widest(y.ticks))),
-		Right: chartWidth - 2,
+		Right: chartWidth - markSize,
 	}
 	l.fit(x.ticks)
 	var keys []placed
@@ -279,15 +280,15 @@ func (c Chart) layOut(all []numbered) *layout {
 
 // fit moves the ends of the axis inwards as far as labels below it would be cut off.
 func (l *layout) fit(ticks []tick) {
-	for _, t := range ticks {
-		if half := halfOf(t); t.at < 1 {
-			l.Left = max(l.Left, (half-t.at*l.Right)/(1-t.at))
-		}
+	if len(ticks) == 0 {
+		return
 	}
-	for _, t := range ticks {
-		if half := halfOf(t); t.at > 0 && half > shortHalf {
-			l.Right = min(l.Right, l.Left+(chartWidth-half-l.Left)/t.at)
-		}
+	first, last := ticks[0], ticks[len(ticks)-1]
+	if first.at < 1 {
+		l.Left = max(l.Left, (halfOf(first)-first.at*l.Right)/(1-first.at))
+	}
+	if half := halfOf(last); last.at > 0 && half > shortHalf {
+		l.Right = min(l.Right, l.Left+(chartWidth-half-l.Left)/last.at)
 	}
 }
 

@@ -53,7 +53,7 @@ type Fact struct{ Name, Value string }
 const mostLarge, largeLetters = 4, 16
 
 // wide reports whether the value needs a line of its own.
-func (f Fact) wide() bool { return len(f.Value) > 20 }
+func (f Fact) wide() bool { return len(f.Value) > 18 }
 
 // Section is a picture with its caption and its numbers. Each of them may be absent.
 type Section struct {

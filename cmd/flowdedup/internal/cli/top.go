@@ -14,7 +14,7 @@ import (
 // TopFlags define rankings of the elements that are counted.
 type TopFlags struct {
 	n  int
-	by top.By
+	by string
 }
 
 // mostTop is the longest ranking.
@@ -27,7 +27,7 @@ var topBy = []string{top.Packets: "packets", top.Bytes: "bytes"}
 func (f *TopFlags) Flags(of string, needs []string, not ...string) []Flag {
 	return []Flag{
 		{Name: "top", Group: GroupCount, To: NewParsed(&f.n, "", "N", parseTop), Words: []string{"10"}, Needs: needs, Not: not, Help: "also print the `N` elements with the most packets, of " + of},
-		{Name: "top-by", Group: GroupCount, To: NewParsed(&f.by, topBy[top.Packets], "what", parseTopBy), Words: topBy, Needs: []string{"top"}, Help: "what --top ranks by: packets, bytes"},
+		{Name: "top-by", Group: GroupCount, To: NewParsed(&f.by, topBy[top.Packets], "what", OneOf(topBy...)), Words: topBy, Needs: []string{"top"}, Help: "what --top ranks by: packets, bytes"},
 	}
 }
 
@@ -35,7 +35,9 @@ func (f *TopFlags) Flags(of string, needs []string, not ...string) []Flag {
 func (f *TopFlags) Given() bool { return f.n > 0 }
 
 // Complete adds the rankings to what is counted.
-func (f *TopFlags) Complete(cfg *windows.Config) { cfg.Top, cfg.TopBy = f.n, f.by }
+func (f *TopFlags) Complete(cfg *windows.Config) {
+	cfg.Top, cfg.TopBy = f.n, top.By(slices.Index(topBy, f.by))
+}
 
 func parseTop(s string) (int, error) {
 	n, err := strconv.Atoi(s)
@@ -43,9 +45,4 @@ func parseTop(s string) (int, error) {
 		return 0, fmt.Errorf("must be from 1 to %d", mostTop)
 	}
 	return n, nil
-}
-
-func parseTopBy(s string) (top.By, error) {
-	word, err := OneOf(topBy...)(s)
-	return top.By(max(0, slices.Index(topBy, word))), err
 }

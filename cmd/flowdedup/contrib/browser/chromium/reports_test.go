@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -105,9 +104,6 @@ func (p *tab) judgeAll(script, name string) {
 		}
 		if cut := value[[]string](p, cutTexts); len(cut) > 0 {
 			p.Errorf("%s: cut off: %q", state, cut)
-		}
-		if folder := os.Getenv("FLOWDEDUP_PICTURES"); folder != "" {
-			p.picture(filepath.Join(folder, strings.ReplaceAll(state, ", ", "-")+".png"))
 		}
 	}
 }
