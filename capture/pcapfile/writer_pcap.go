@@ -178,8 +178,10 @@ type pcapOrigin struct {
 
 // formatLoss counts data that a pcap file cannot hold.
 type formatLoss struct {
-	options    uint64 // of packets and interfaces
+	options    uint64 // of packets
 	blocks     uint64
+	described  uint64 // options of interfaces: with a single interface nobody misses them
+	statistics uint64 // blocks of counts of interfaces, likewise
 	interfaces uint64 // that packets came from
 	times      uint64 // that are finer, or beyond 32 bits of seconds
 }
@@ -247,19 +249,19 @@ func (w *pcapConverter) count(b *capture.Batch, f *capture.Frame, it *capture.In
 	s := &b.Sections[it.Section]
 	if s.Format == capture.FormatPcapNG && f.RecordLen > encoding.MinPacketLen+pad4(f.CapLen) {
 		record := b.Buf[f.Record : f.Record+f.RecordLen-4]
-		w.options(record[encoding.PacketHead+pad4(f.CapLen):], s.BigEndian)
+		w.loss.options += lostOptions(record[encoding.PacketHead+pad4(f.CapLen):], s.BigEndian)
 	}
 }
 
-// options counts the options of a list, without options that a pcap file holds in its own way.
-func (w *pcapConverter) options(list []byte, big bool, kept ...uint16) {
+// lostOptions counts the options of a list, without options that a pcap file holds in its own way.
+func lostOptions(list []byte, big bool, kept ...uint16) (lost uint64) {
 	for o := (encoding.Options{Rest: list, Big: big}); ; {
 		code, _, err := o.Next()
 		if err != nil || code == encoding.OptEnd {
-			return
+			return lost
 		}
 		if !slices.Contains(kept, code) {
-			w.loss.options++
+			lost++
 		}
 	}
 }
@@ -272,7 +274,9 @@ func (w *pcapConverter) block(b *capture.Batch, i int) {
 	case capture.BlockInterface:
 		block := b.Block(i)
 		list := block[encoding.MinInterfaceLen-4 : len(block)-4]
-		w.options(list, b.Sections[k.Section].BigEndian, encoding.OptTSResol, encoding.OptTSOffset, encoding.OptFCSLen)
+		w.loss.described += lostOptions(list, b.Sections[k.Section].BigEndian, encoding.OptTSResol, encoding.OptTSOffset, encoding.OptFCSLen)
+	case capture.BlockStatistics:
+		w.loss.statistics++
 	default:
 		w.loss.blocks++
 	}
@@ -289,8 +293,12 @@ func (w *pcapConverter) lost() error {
 			words = append(words, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(w.loss.options, "option")
-	add(w.loss.blocks, "block")
+	all := w.loss
+	if all.interfaces > 1 {
+		all.options, all.blocks = all.options+all.described, all.blocks+all.statistics
+	}
+	add(all.options, "option")
+	add(all.blocks, "block")
 	add(w.loss.times, "exact time")
 	if n := w.loss.interfaces; n > 1 {
 		words = append(words, fmt.Sprintf("which of %d interfaces a packet came from", n))

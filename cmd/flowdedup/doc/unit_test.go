@@ -16,7 +16,7 @@ import (
 // unitNeedsNothing are the flags of live for which the unit permits enough.
 const unitNeedsNothing = `filter merge-wait tunnel snaplen promiscuous ignore-outgoing wait no-promiscuous-mode count duration
 window identity ignore across within only protect site verdict-wait learn keep prefer hold strip mark slice for
-of every tz mask4 mask6 vlan slide rotate-size rotate-every rotate-keep rotate-keep-bytes rotate-megabytes
+of every tz mask4 mask6 vlan top top-by slide rotate-size rotate-every rotate-keep rotate-keep-bytes rotate-megabytes
 rotate-seconds rotate-files forward balance on-failure sensor state json quiet log
 identity-bytes refresh digest param verify-copies method memory fpr key learn-every distinct-memory set-limit rings
 fanout block-timeout buffer-size state-every state-mismatch workers check help`

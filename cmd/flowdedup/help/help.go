@@ -28,8 +28,8 @@ func Set(root *cobra.Command, groups []Group, terminal func(io.Writer) int) {
 			long(cmd, args)
 			return
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nUsage:\n  %s\n\n%s\n\nAdvanced flags and examples: %s --help\n",
-			fill(cmd.Short+".", columns), cmd.UseLine(), lines(cmd.LocalFlags(), groups, columns), cmd.CommandPath())
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nUsage:\n  %s%s\n\n%s\n\nAdvanced flags and examples: %s --help\n",
+			fill(cmd.Short+".", columns), cmd.UseLine(), commands(cmd, columns), lines(cmd.LocalFlags(), groups, columns), cmd.CommandPath())
 	})
 }
 
@@ -57,15 +57,7 @@ func usage(cmd *cobra.Command, groups []Group, columns int) error {
 	if cmd.HasExample() {
 		text.WriteString("\n\nExamples:\n" + cmd.Example)
 	}
-	if cmd.HasAvailableSubCommands() {
-		text.WriteString("\n\nCommands:")
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() || c.Name() == "help" {
-				head := fmt.Sprintf("  %-*s ", c.NamePadding(), c.Name())
-				text.WriteString("\n" + head + fold(strings.Fields(c.Short), len(head), columns))
-			}
-		}
-	}
+	text.WriteString(commands(cmd, columns))
 	more := ""
 	if cmd.Root().Annotations[helpAll] == "" && Measuring.of(local).HasAvailableFlags() {
 		groups, more = without(Measuring, groups), "\n\nFlags for measurements, too: "+cmd.CommandPath()+" "+helpAll
@@ -81,6 +73,22 @@ func usage(cmd *cobra.Command, groups []Group, columns int) error {
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStderr(), text.String())
 	return err
+}
+
+// commands lists the commands below a command, "" for none.
+func commands(cmd *cobra.Command, columns int) string {
+	if !cmd.HasAvailableSubCommands() {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString("\n\nCommands:")
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			head := fmt.Sprintf("  %-*s ", c.NamePadding(), c.Name())
+			text.WriteString("\n" + head + fold(strings.Fields(c.Short), len(head), columns))
+		}
+	}
+	return text.String()
 }
 
 // Command returns the command "help". Unlike cobra's it fails where unknown, which gets the

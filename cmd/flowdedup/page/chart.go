@@ -70,8 +70,10 @@ const (
 	lowHeight  = 90
 	top        = 34 // the title, with room around it
 	bottom     = 46 // the labels of the axis below
-	edge       = 30 // left of the labels of the left axis: its turned title
-	leastLabel = 5  // letters, so that charts below each other begin at one place
+	above      = 14 // the title of the left axis, above its labels
+	apart      = 7  // labels of the left axis from the axis
+	markSize   = 4  // half a mark, which may stand at the end of an axis
+	leastLabel = 4  // letters, so that charts below each other begin at one place
 	letter     = 9  // of a label: browsers have other fonts, so it is a generous guess
 	sample     = 34 // of a series, in the legend
 	entry      = 20 // of the legend, from one row to the next
@@ -108,6 +110,7 @@ type placed struct {
 	At    float64
 	Label string
 	Down  float64 // of an entry of the legend
+	Class string  // more of its style
 }
 
 // drawn is a series and its legend entry. Paths are SVG path data.
@@ -139,11 +142,11 @@ func (l *layout) markup(titled bool) markup {
 	b.begin(l.Width, l.Height, l.Title, titled)
 	for _, t := range l.XTicks {
 		b.addf(`<path class="grid" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
-		b.addf(`<text class="x" x="%v" y="%v" dy="18">%s</text>`+"\n", t.At, l.Bottom, t.Label)
+		b.addf(`<text class="x%s" x="%v" y="%v" dy="18">%s</text>`+"\n", markup(t.Class), t.At, l.Bottom, t.Label)
 	}
 	for _, t := range l.YTicks {
 		b.addf(`<path class="grid" d="M%v %vH%v"/>`, l.Left, t.At, l.Right)
-		b.addf(`<text class="y" x="%v" y="%v" dx="-7" dy="4">%s</text>`+"\n", l.Left, t.At, t.Label)
+		b.addf(`<text class="y" x="%v" y="%v" dx="-%v" dy="4">%s</text>`+"\n", l.Left, t.At, apart, t.Label)
 	}
 	for _, t := range l.Changes {
 		b.addf(`<path class="grid" stroke-dasharray="6 4" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
@@ -151,7 +154,7 @@ func (l *layout) markup(titled bool) markup {
 	}
 	b.addf(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", l.Left, l.Top, l.Bottom, l.Right)
 	b.addf(`<text class="label end" x="%v" y="%v" dy="-8">%s</text>`+"\n", l.Right, l.Height, l.XLabel)
-	b.addf(`<text class="label end" transform="translate(15 %v) rotate(-90)">%s</text>`+"\n", l.Top, l.YLabel)
+	b.addf(`<text class="label" x="0" y="%v" dy="-10">%s</text>`+"\n", l.Top, l.YLabel)
 	for i := range l.Series {
 		l.Series[i].addTo(&b, l.Legend)
 	}
@@ -236,16 +239,17 @@ func (c Chart) stacked() (all []numbered) {
 func (c Chart) layOut(all []numbered) *layout {
 	x, y := c.spans(all)
 	legend := len(all) > 1 || len(c.Columns) == 0 && !c.Low
-	half := letter * widest(x.ticks) / 2
 	l := &layout{
 		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label, Width: chartWidth, Top: top, Legend: legend,
-		Left:  float64(max(half, edge+letter*max(leastLabel, widest(y.ticks)))),
-		Right: float64(chartWidth - half - 2),
+		Left:  float64(apart + letter*max(leastLabel, widest(y.ticks))),
+		Right: chartWidth - markSize,
 	}
+	l.fit(x.ticks)
 	var keys []placed
 	if legend {
 		keys = l.placeKeys(all)
 	}
+	l.Top += above
 	l.Bottom = l.Top + plotHeight
 	if c.Low {
 		l.Bottom = l.Top + lowHeight
@@ -256,7 +260,7 @@ func (c Chart) layOut(all []numbered) *layout {
 		l.Zero = l.up(y.at(0))
 	}
 	for _, t := range x.ticks {
-		l.XTicks = append(l.XTicks, placed{At: l.across(t.at), Label: t.label})
+		l.XTicks = append(l.XTicks, l.below(t))
 	}
 	for _, t := range x.changes {
 		l.Changes = append(l.Changes, placed{At: l.across(t.at), Label: t.label})
@@ -272,6 +276,35 @@ func (c Chart) layOut(all []numbered) *layout {
 		l.Series = append(l.Series, d)
 	}
 	return l
+}
+
+// fit moves the ends of the axis inwards as far as labels below it would be cut off.
+func (l *layout) fit(ticks []tick) {
+	if len(ticks) == 0 {
+		return
+	}
+	first, last := ticks[0], ticks[len(ticks)-1]
+	if first.at < 1 {
+		l.Left = max(l.Left, (halfOf(first)-first.at*l.Right)/(1-first.at))
+	}
+	if half := halfOf(last); last.at > 0 && half > shortHalf {
+		l.Right = min(l.Right, l.Left+(chartWidth-half-l.Left)/last.at)
+	}
+}
+
+// shortHalf is half the width of the longest label that may end with the axis: there is room before it.
+const shortHalf = 8 * letter / 2
+
+// halfOf returns half the width of a label.
+func halfOf(t tick) float64 { return letter * float64(utf8.RuneCountInString(t.label)) / 2 }
+
+// below returns the place of a label below the axis. It ends with the picture if it would leave it.
+func (l *layout) below(t tick) placed {
+	p := placed{At: l.across(t.at), Label: t.label}
+	if p.At+halfOf(t) > chartWidth {
+		p.Class = " end"
+	}
+	return p
 }
 
 // widest returns the letters of the longest label.

@@ -6,8 +6,10 @@ import (
 	"encoding/xml"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // element is an SVG element with what lies in it.
@@ -67,7 +69,7 @@ func TestChart(t *testing.T) {
 		t.Fatalf("%d series", len(series))
 	}
 	// From the corner at the upper left to the one at the lower right.
-	if d, axis := series[0].all("line")[0].D, svg.all("axis")[0].D; d != "M84 60L456 290" || axis != "M84 60V290H456" {
+	if d, axis := series[0].all("line")[0].D, svg.all("axis")[0].D; d != "M61 74L476 304" || axis != "M61 74V304H476" {
 		t.Errorf("the line goes %s along axes %s", d, axis)
 	}
 	for i, want := range []struct {
@@ -108,6 +110,34 @@ func TestLongNames(t *testing.T) {
 	l := c.layOut(c.drawable())
 	if l.Right-l.Left < chartWidth/3 {
 		t.Errorf("lines lie from %g to %g of %d", l.Left, l.Right, chartWidth)
+	}
+}
+
+// TestLabelsFit checks that labels below an axis are within the picture and apart, wherever values lie.
+func TestLabelsFit(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		scale := []Scale{Linear, Log, Delays, Sizes, Times}[random.IntN(5)]
+		from := math.Pow(10, 18*random.Float64())
+		to := from + math.Pow(10, 18*random.Float64())
+		c := Chart{X: Axis{Scale: scale}, Series: []Series{{Points: []Point{{from, 1}, {to, math.Pow(10, 9*random.Float64())}}}}}
+		l := c.layOut(c.drawable())
+		if l.Right-l.Left < chartWidth/2 {
+			t.Fatalf("scale %d, %g to %g: lines lie from %g to %g", scale, from, to, l.Left, l.Right)
+		}
+		before := 0.0
+		for _, p := range l.XTicks {
+			wide := letter * float64(utf8.RuneCountInString(p.Label))
+			end := p.At + wide/2
+			if p.Class != "" {
+				end = p.At
+			}
+			// Letters are narrower than the guess, by a fifth at least.
+			if begin := end - wide; begin+wide/5 < before || end > chartWidth+1 || begin < -1 {
+				t.Fatalf("scale %d, %g to %g: %q is from %g to %g, behind a label that ends at %g", scale, from, to, p.Label, begin, end, before)
+			}
+			before = end
+		}
 	}
 }
 

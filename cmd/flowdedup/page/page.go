@@ -21,6 +21,7 @@ type Page struct {
 	Alerts []string
 	// Command, if any, is a command to run, with Because its reasons.
 	Command  string
+	Check    string // checks what Command writes, "" for nothing
 	Because  []string
 	Facts    []Fact
 	Sections []Section
@@ -52,7 +53,7 @@ type Fact struct{ Name, Value string }
 const mostLarge, largeLetters = 4, 16
 
 // wide reports whether the value needs a line of its own.
-func (f Fact) wide() bool { return len(f.Value) > 32 }
+func (f Fact) wide() bool { return len(f.Value) > 18 }
 
 // Section is a picture with its caption and its numbers. Each of them may be absent.
 type Section struct {
@@ -96,8 +97,8 @@ func (p *Page) Write(w io.Writer) error {
 </head>
 <body>
 <main>
-<h1>%[1]s</h1>
-`, title, pageStyle)
+<h1>%s</h1>
+`, title, pageStyle, wordsUpTo(mostHeading, title))
 	p.live(&b)
 	for _, line := range p.Lead {
 		b.addf("<p class=\"lead\">%s</p>\n", words(line))
@@ -181,6 +182,9 @@ func (p *Page) advice(b *builder) {
 	b.addf("<section class=\"advice\">\n")
 	if p.Command != "" {
 		b.addf("<h2>Run this</h2>\n<pre>%s</pre>\n", words(p.Command))
+	}
+	if p.Check != "" {
+		b.addf("<p>It is right if this says so:</p>\n<pre>%s</pre>\n", words(p.Check))
 	}
 	b.addf("<ul>\n")
 	for _, reason := range p.Because {
@@ -278,7 +282,10 @@ func (b *builder) addf(format string, args ...any) {
 
 // words returns text whose flags, times and names with hyphens are not broken at the ends of lines, and
 // whose numbers stay with their units.
-func words(text string) markup {
+func words(text string) markup { return wordsUpTo(mostWord, text) }
+
+// wordsUpTo is words for letters of which so many fit into a line.
+func wordsUpTo(most int, text string) markup {
 	var b builder
 	for i, word := range strings.Split(text, " ") {
 		switch {
@@ -288,7 +295,7 @@ func words(text string) markup {
 		default:
 			b.addf(" ")
 		}
-		if strings.Contains(word, "-") && len(word) <= mostWord {
+		if strings.Contains(word, "-") && len(word) <= most {
 			b.addf(`<span class="word">%s</span>`, word)
 		} else {
 			b.addf("%s", word)
@@ -297,8 +304,8 @@ func words(text string) markup {
 	return b.markup()
 }
 
-// mostWord is the longest word that fits into a line of a narrow screen.
-const mostWord = 34
+// mostWord is the longest word that fits into a line of a narrow screen, mostHeading in a heading.
+const mostWord, mostHeading = 34, 25
 
 // units are the words that stay with the number before them.
 var units = map[string]bool{"%": true, "B": true, "KiB": true, "MiB": true, "GiB": true, "TiB": true, "s": true, "ppm": true, "UTC": true}
@@ -330,7 +337,7 @@ func (o *Origin) addTo(b *builder) {
 	}
 	b.addf("<footer class=\"faint\">\n")
 	if o.Command != "" {
-		b.addf("<p>Command: <code>%s</code></p>\n", o.Command)
+		b.addf("<p>Command: <code>%s</code></p>\n", words(o.Command))
 	}
 	if len(o.Inputs) > 0 {
 		b.addf("<p>Input: %s</p>\n", listed(o.Inputs, mostListed))

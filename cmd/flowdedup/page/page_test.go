@@ -31,10 +31,10 @@ func TestPage(t *testing.T) {
 		{nil, []string{
 			"<title>flowdedup x: a, b and 2 more</title>", "<code>flowdedup x a</code>", "Input: a, b, c, &lt;d&gt;", "Made 2026-03-29 01:02:03 UTC by flowdedup, version v1",
 			`<div class="scroll" tabindex="0" role="region" aria-label="Table: Numbers">`, "<caption>Numbers</caption>", `<th scope="col">full</th>`,
-			`<th scope="row" class="left warn">one</th>`, `<meter min="0" max="1" value="0.5" aria-label="full"></meter>50 %</td>`,
+			`<th scope="row" class="left warn">one</th>`, `<meter min="0" max="1" value="0.5" aria-label="full"></meter>50` + "\u00a0%</td>",
 			`<li class="bad">disk full</li>`, "Nothing so far.",
 			"<h2>Run this</h2>\n<pre>flowdedup y <span class=\"word\">--keep</span> flow</pre>", "<li>takes 3\u00a0s</li>",
-			`<dl class="large">` + "\n<div><dt>packets</dt><dd>7</dd></div>\n</dl>", "<h2>Details</h2>\n<dl>\n<div><dt>time</dt>",
+			`<dl class="large">` + "\n<div><dt>packets</dt><dd>7</dd></div>\n</dl>", "<h2>Details</h2>\n<dl>\n<div class=\"wide\"><dt>time</dt>",
 		}, []string{"Pause", ">none<", "<svg", "<th></th>", "<script"}},
 		{&Live{Every: 5 * time.Second, Paths: []string{"/metrics"}}, []string{"Loaded again every 5s.", `<a href="/?paused">Pause</a>`, `<a href="/metrics">metrics</a>`}, []string{"Resume"}},
 		{&Live{Every: 5 * time.Second, Paused: true}, []string{"Paused at 2026-03-29 01:02:03 UTC.", `<a href="/">Resume</a>`}, []string{">Pause<"}},

@@ -97,11 +97,7 @@ func (t *Table) row(b *builder, row int) {
 		if look.Meter {
 			b.addf(`<meter min="0" max="1" value="%v" aria-label="%s"></meter>`, look.Share, t.Columns[j].Name)
 		}
-		if t.Columns[j].Left { // numbers are on a line anyway
-			b.addf("%s</%s>", words(text), markup(element[:2]))
-		} else {
-			b.addf("%s</%s>", text, markup(element[:2]))
-		}
+		b.addf("%s</%s>", words(text), markup(element[:2]))
 	}
 	b.addf("</tr>\n")
 }

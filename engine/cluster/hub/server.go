@@ -225,7 +225,7 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	case err == nil:
 		return conn, checkVersion(conn)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
-		return nil, fmt.Errorf("%w: of %s: add the users that 'flowdedup-hub users' prints to its configuration", ErrRefused, url)
+		return nil, fmt.Errorf("%w: of %s: if that is the hub's own server, --state names another folder than the hub's; else add the users that 'flowdedup-hub users' prints to its configuration", ErrRefused, url)
 	}
 	if errors.Is(err, nats.ErrNoServers) {
 		return nil, fmt.Errorf("%w at %s", ErrSilent, url)

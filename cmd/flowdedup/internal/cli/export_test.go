@@ -10,11 +10,12 @@ const NoCommand = noCommand
 // HabitOf is the answer of a command to an argument, "" for none.
 var HabitOf = habitOf
 
-// EachHabit calls f with everything that has an answer, and the commands that the answer is for.
-func EachHabit(f func(typed, commands string)) {
+// EachHabit calls f with everything that has an answer, the commands that the answer is for, and the
+// answer.
+func EachHabit(f func(typed, commands, answer string)) {
 	for _, h := range habits {
 		for _, typed := range strings.Fields(h.typed) {
-			f(typed, h.commands)
+			f(typed, h.commands, h.answer)
 		}
 	}
 }

@@ -140,7 +140,12 @@ func LookUp(names ...string) error {
 		if name == "" || name == "-" || pcapoverip.IsAddress(name) {
 			continue
 		}
-		if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		info, err := os.Stat(name)
+		if err == nil && info.IsDir() {
+			errs = append(errs, fmt.Errorf("open %s: is a directory %s", name, inFolder(name)))
+			continue
+		}
+		if err == nil && !info.Mode().IsRegular() {
 			continue
 		}
 		file, err := outfile.OpenRegular(name)

@@ -213,7 +213,7 @@ func ValuesOf(f *pflag.Flag) []string {
 	return []string{f.Value.String()}
 }
 
-// checkNamed rejects empty names. They usually come from an unset shell variable. An empty
+// checkNamed rejects empty names, and names of captures for text. Empty names usually come from an unset shell variable. An empty
 // address of --http means no address.
 func checkNamed(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
@@ -221,6 +221,7 @@ func checkNamed(fs *pflag.FlagSet) (err error) {
 		if slices.Contains(namePlaceholders, kind) && slices.Contains(ValuesOf(f), "") && f.Name != "http" {
 			err = errors.Join(err, Usagef("--%s has an empty name", f.Name))
 		}
+		err = errors.Join(err, checkText(f))
 	})
 	return errors.Join(err, checkNumber(fs))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -22,6 +23,7 @@ import (
 type InputFlags struct {
 	Read   []string
 	passed []string // files of folders that are no captures
+	folder bool     // an input is a folder
 }
 
 // Flag returns the flag.
@@ -34,11 +36,13 @@ func (f *InputFlags) Named(args []string) []string { return slices.Concat(f.Read
 
 // All returns the inputs in reading order. A folder's captures take its place, in the order of names.
 func (f *InputFlags) All(args []string) (all []string) {
-	f.passed = nil
+	f.passed, f.folder = nil, false
 	for _, name := range f.Named(args) {
 		captures, others := capturesIn(name)
 		if len(captures) == 0 { // it is a file, or opening it fails
 			captures, others = []string{name}, nil
+		} else {
+			f.folder = true
 		}
 		all, f.passed = append(all, captures...), append(f.passed, others...)
 	}
@@ -75,6 +79,22 @@ func capturesIn(folder string) (captures, others []string) {
 	return captures, others
 }
 
+// inFolder says what to do about a folder that is not read as one.
+func inFolder(name string) string {
+	if captures, _ := capturesIn(name); len(captures) > 0 {
+		return "with captures: name files in it, such as " + captures[0]
+	}
+	return "without captures: name files"
+}
+
+// HintFolder notices an output of -w that is one file, though an input is a folder: without an ending
+// the name may have been meant as a folder.
+func (f *InputFlags) HintFolder(e *Env, output string) {
+	if f.folder && output != "" && filepath.Ext(output) == "" && !strings.HasSuffix(output, "/") && !sink.IsFolder(output) && !outfile.IsStdout(output) {
+		e.Notice(fmt.Sprintf("-w %s is one file of all packets; -w %[1]s/ is a folder with a file for each input", output))
+	}
+}
+
 // CheckFolder rejects an output in a folder where an input can have no file of its name.
 func CheckFolder(out NamedFile, inputs []string) error {
 	from := map[string]string{}
@@ -99,10 +119,13 @@ func CheckFolder(out NamedFile, inputs []string) error {
 }
 
 // Check requires an input, and that each has a name and none is a filter expression.
-func (f *InputFlags) Check(_ *cobra.Command, args []string) error {
+func (f *InputFlags) Check(cmd *cobra.Command, args []string) error {
 	inputs := f.Named(args)
 	switch {
 	case len(inputs) == 0:
+		if err := checkNamed(cmd.Flags()); err != nil { // a flag may have taken the name
+			return err
+		}
 		return Usagef("name a capture, or - for standard input")
 	case slices.Contains(inputs, ""):
 		return Usagef("an input's name is empty")

@@ -3,16 +3,19 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
@@ -45,12 +48,30 @@ var habits = []habit{
 	{habitFile, noCommand, "write flowdedup inspect FILE to look at it, or flowdedup dedup FILE -w OUT to remove copies"},
 	{habitOutput, "", "to write it, use -w"},
 	{habitNumber, "", "names a file; the window that editcap calls -w is --window 1ms"},
+	{"top talkers", noCommand, "write flowdedup distinct --top 10 FILE"},
+	{"count stats statistics hosts conversations", noCommand, "write flowdedup distinct --of src,dst,flow FILE"},
+	{"clean remove unique uniq deduplicate duplicates", noCommand, "write flowdedup dedup FILE -w OUT"},
+	{"merge join", noCommand, "write flowdedup dedup FILE FILE -w OUT for each packet once; mergecap leaves copies"},
+	{"diff loss latency match", noCommand, "write flowdedup compare FILE FILE"},
+	{"check validate test", noCommand, "write flowdedup verify FILE OUT"},
+	{"info analyze analyse report detect read", noCommand, "write flowdedup inspect FILE"},
+	{"capture sniff monitor run listen", noCommand, "write flowdedup live -i IFACE -w OUT"},
+	{"netflow ipfix sflow collect collector", noCommand, "write flowdedup flows --listen 2055 -w OUT"},
+	{"memory size estimate", noCommand, "write flowdedup plan --link 10Gb/s --window 10ms"},
+	{"hub server serve join-token", noCommand, "the hub is a program of its own, flowdedup-hub"},
 	{"-r", noCommand, "the command comes first: flowdedup dedup -r FILE -w OUT"},
 	{"-w", noCommand, "the command comes first: flowdedup dedup FILE -w OUT"},
 	{"-i", noCommand, "the command comes first: flowdedup live -i IFACE -w OUT"},
-	{"-D", noCommand + " live inspect", "flowdedup live without -i lists interfaces"},
+	{"-D --list-interfaces --interfaces", noCommand + " live inspect", "flowdedup live without -i lists interfaces"},
 	{"-r", "live", "flowdedup dedup reads files"},
-	{"-i --interface", "", "flowdedup live captures from an interface, flowdedup inspect -i looks at one"},
+	{"-i --interface", "", "flowdedup live captures from an interface, flowdedup inspect -i looks at one; a file needs no flag"},
+	{"--input --in --file --infile --pcap", "--read", "write names of captures without a flag, or -r FILE"},
+	{"--version", "", "flowdedup version prints it"},
+	{"-n", "distinct", "use --top N for the N with the most packets; names are never looked up"},
+	{"-s", "distinct", "use --of src --top 10 --top-by bytes for the ten with the most bytes; flowdedup dedup --slice N cuts written packets"},
+	{"-A", "distinct", "use --of src,flow to choose what is counted; for a span of time, --from START --to STOP"},
+	{"-l -p --port --collect", "flows", "use --listen 2055 to take messages from exporters"},
+	{"-m --size --mem", "--memory", "use --memory 8MiB"},
 	{"-n", "", "names are never looked up: leave it out"},
 	{"-c", "", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -"},
 	{"-s", "", "flowdedup dedup --slice N cuts written packets, flowdedup live -s captured ones"},
@@ -65,7 +86,7 @@ var habits = []habit{
 	{"-D", "", "as editcap -D N does: flowdedup dedup --identity frame --window n:N"},
 	{"-I", "live", "iw dev IFACE set type monitor does that first"},
 	{"-I", "", "flowdedup dedup ignores link headers, TTL and the like anyway; flowdedup dedup --ignore FIELD leaves out more; flowdedup dedup --identity-bytes N compares the first N bytes"},
-	{"-o --out --output", "--write", "use -w FILE"},
+	{"-o --out --output", "--write", "use -w FILE for what is kept; --json prints the summary as JSON"},
 	{"-o --out --output", "--csv", "the ending says which: --csv FILE.csv or --html FILE.html; --json prints NDJSON"},
 	{"-o --out --output", "--html", "use --html FILE.html; --json prints JSON"},
 	{"--format", "--csv", "--csv FILE writes CSV, --html FILE a page; --json prints NDJSON"},
@@ -93,6 +114,7 @@ var habits = []habit{
 	{"--filter", "", "join expressions with and, or with or"},
 	{"--listen", "live", "the page is at --http 9469"},
 	{"--serve", "flows", "the page is at --http 9469"},
+	{"--key=src --key=dst --key=ip --key=pair --key=flow --key=biflow --key=mac", "--of", "it is a secret; --of says what is counted"},
 	{"--key", "flows", "--flow-key says what makes a flow"},
 	{"--window", "distinct", "use --every 1h"},
 	{"--decap", "--strip", "use --strip tunnel"},
@@ -124,10 +146,18 @@ func hintValue(cmd *cobra.Command, err error) error {
 	if !errors.Is(err, once.ErrTwice) {
 		typed += "=" + invalid.GetValue()
 	}
-	if hint := habitOf(cmd, typed); hint != "" {
+	if hint := cmp.Or(habitOf(cmd, typed), withoutUnit(invalid.GetFlag(), invalid.GetValue())); hint != "" {
 		return fmt.Errorf("%w: %s", cause, hint)
 	}
 	return cause
+}
+
+// withoutUnit returns a hint for a number as a time, as editcap and tcpdump take it; else "".
+func withoutUnit(f *pflag.Flag, value string) string {
+	if _, err := strconv.ParseFloat(value, 64); err != nil || !slices.Contains([]string{"duration", "window"}, f.Value.Type()) {
+		return ""
+	}
+	return fmt.Sprintf("a number needs a unit: %[1]sms, %[1]ss, %[1]sm", value)
 }
 
 // HintOutput adds a hint to the error if the last input does not exist and the command has no
@@ -139,6 +169,18 @@ func HintOutput(err error, inputs []string, output string) error {
 		return err
 	}
 	return fmt.Errorf("%w: %s %s", err, habitOf(nil, habitOutput), last)
+}
+
+// textFlags are flags of files that get text.
+var textFlags = []string{"csv", "html", "removed", "reports"}
+
+// checkText rejects a capture's name for text: the name is the next word, usually the input, and would
+// be replaced.
+func checkText(f *pflag.Flag) error {
+	if name := f.Value.String(); slices.Contains(textFlags, f.Name) && pcapfile.FormatOf(name) != 0 {
+		return Usagef("--%s would write text into the capture %s: give --%[1]s a FILE of its own before it", f.Name, name)
+	}
+	return nil
 }
 
 // checkNumber rejects a number as the name of an output. "." and ".." are folders.

@@ -32,6 +32,9 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 		return Usagef("%s is no command: %s", args[0], habitOf(cmd, habitFile))
 	}
 	msg := fmt.Sprintf("unknown command %q", args[0])
+	if answer := habitOf(cmd, args[0]); answer != "" {
+		return Usagef("%s: %s", msg, answer)
+	}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		msg += fmt.Sprintf("; did you mean %q?", near[0])
 	}

@@ -234,6 +234,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	}
 	e.Quiet.Store(f.Quiet)
 	f.named.WarnPassed(e)
+	f.named.HintFolder(e, f.output)
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	f.WarnHold(e, f.Window)

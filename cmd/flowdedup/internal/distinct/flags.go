@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/engine/distinct/top"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -39,15 +37,14 @@ type flags struct {
 	page    cli.PageFlag
 
 	total, changes, gaps bool
-	top                  int // 0 for none
-	topBy                string
+	top                  cli.TopFlags
 	save                 cli.SaveFlags
 	merge, overlap       bool
 }
 
 // Command returns "flowdedup distinct".
 func Command(e *cli.Env) *cobra.Command {
-	f := &flags{topBy: topBy[0]}
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "distinct [flags] INPUT...",
 		Short: "Count distinct addresses and flows per hour",
@@ -142,8 +139,9 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Help: "also write the counts to `FILE` as CSV"},
 			{Name: "total", Group: cli.GroupCount, To: &f.total, Help: "also count all inputs together, in rows behind the windows"},
 			{Name: "changes", Group: cli.GroupCount, To: &f.changes, Needs: []string{"method=auto,exact,sketch: another cannot list its keys"}, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "also count what is new, returning and gone against the window before"},
-			{Name: "top", Group: cli.GroupCount, To: cli.NewParsed(&f.top, "", "N", parseTop), Words: []string{"10"}, Not: []string{"slide: windows overlap, and counts of elements cannot be taken back"}, Help: "also print the `N` elements with the most packets, of each window and of all inputs"},
-			{Name: "top-by", Group: cli.GroupCount, To: cli.NewParsed(&f.topBy, f.topBy, "what", cli.OneOf(topBy...)), Words: topBy, Needs: []string{"top"}, Help: "what --top ranks by: packets, bytes"},
+		},
+		f.top.Flags("each window and of all inputs", nil, "slide: windows overlap, and counts of elements cannot be taken back"),
+		[]cli.Flag{
 			{Name: "gaps", Group: cli.GroupCount, To: &f.gaps, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "print rows of zeros for windows without packets"},
 		},
 		f.save.Flags("FILE", "method=auto,sketch"),
@@ -275,10 +273,11 @@ func (f *flags) config(inputs []string) Config {
 			Keys: f.Counted(), Inner: f.inner, Tunnels: f.tunnels, Total: f.hasTotal(), Gaps: f.gaps,
 			Config: windows.Config{
 				Calendar: f.Calendar(), Slide: f.slide, Window: f.Every, Method: f.Method, Memory: f.Memory, FPR: f.FPR, Secret: f.Secret,
-				Changes: f.changes, SetLimit: uint64(f.save.SetLimit), Top: f.top, TopBy: top.By(slices.Index(topBy, f.topBy)),
+				Changes: f.changes, SetLimit: uint64(f.save.SetLimit),
 			},
 		},
 	}
+	f.top.Complete(&cfg.Config.Config)
 	if f.bounded() {
 		cfg.Budget = f.Memory
 	}
@@ -295,21 +294,7 @@ func (f *flags) lost(err error) error {
 }
 
 // hasTotal reports whether rows of all inputs are wanted. Rankings of windows do not add up to one.
-func (f *flags) hasTotal() bool { return f.total || f.top > 0 && f.Every > 0 }
-
-// mostTop is the longest ranking.
-const mostTop = 1000
-
-func parseTop(s string) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > mostTop {
-		return 0, fmt.Errorf("must be from 1 to %d", mostTop)
-	}
-	return n, nil
-}
-
-// topBy are the names of what rankings are by.
-var topBy = []string{top.Packets: "packets", top.Bytes: "bytes"}
+func (f *flags) hasTotal() bool { return f.total || f.top.Given() && f.Every > 0 }
 
 // parseSpan reads the length of windows. "none" is 0: one window for everything.
 func parseSpan(s string) (time.Duration, error) {

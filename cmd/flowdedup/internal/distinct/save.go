@@ -27,7 +27,7 @@ func (f *flags) checkSave() error {
 
 // columns returns the optional columns of the run.
 func (f *flags) columns() moreColumns {
-	return moreColumns{Total: f.total, Top: f.top > 0, Changes: f.changes, Sensors: f.merge, Whole: f.Every <= 0}
+	return moreColumns{Total: f.total, Top: f.top.Given(), Changes: f.changes, Sensors: f.merge, Whole: f.Every <= 0}
 }
 
 // openSaved has windows saved, if a file is named.

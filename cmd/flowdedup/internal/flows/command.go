@@ -281,7 +281,7 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 		"not list copies that came later")
 	count(s.Dropped, "datagram was", "datagrams were", "dropped, by the kernel because a buffer was full or at the end because they came too fast: sysctl -w net.core.rmem_max=67108864")
 	if s.RecordsIn == 0 && s.Foreign > 0 {
-		e.Warn(fmt.Errorf("none of %d %s is a message of NetFlow (v1, v5, v7, v9), IPFIX or sFlow (v5)", s.Foreign, show.Word(s.Foreign, "packet", "packets")))
+		e.Warn(fmt.Errorf("none of %d %s is a message of NetFlow (v1, v5, v7, v9), IPFIX or sFlow (v5): for packets themselves, flowdedup dedup, or distinct --of flow", s.Foreign, show.Word(s.Foreign, "packet", "packets")))
 	}
 	count(s.Fragments, "IP fragment", "IP fragments", "of UDP datagrams could not be reassembled: others are missing, truncated or contradict them; the records in them are missing")
 	if s.Remembered > 0 {

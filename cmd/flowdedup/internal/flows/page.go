@@ -20,14 +20,16 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	fact("records", show.Count(s.RecordsIn))
-	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn)))
+	fact("copies", show.Count(s.Copies))
+	fact("share of copies", show.Share(s.Copies, s.RecordsIn))
+	fact("points", show.Count(uint64(len(s.Points))))
 	fact("running for", s.Took.Round(time.Second).String())
 	fact("compared", fmt.Sprintf("by %s, policy %s, points by %s", s.Key, s.Policy, s.Point))
 	if notes := notesOf(s); notes != "" {
 		fact("noticed", notes)
 	}
 	for _, u := range s.Unread {
-		fact("unread", fmt.Sprintf("%s values of %s, such as %q", show.Count(u.Values), u.Field, u.Example))
+		fact("unread", fmt.Sprintf("%s of %s, such as %q", show.Some(u.Values, "value"), u.Field, u.Example))
 	}
 	if s.Relayed != nil {
 		fact("relayed", fmt.Sprintf("%s messages to %s", show.Count(s.Relayed.Messages), s.Relayed.To))

@@ -29,7 +29,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	fmt.Fprintf(t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), show.Share(s.CopiedBytes, s.BytesIn))
 	t.Fact("noticed", notesOf(s))
 	for _, u := range s.Unread {
-		fmt.Fprintf(t, "  unread      %s values of %s, such as %q\n", show.Count(u.Values), u.Field, u.Example)
+		fmt.Fprintf(t, "  unread      %s of %s, such as %q\n", show.Some(u.Values, "value"), u.Field, u.Example)
 	}
 	fmt.Fprintf(t, "  compared    by %s, policy %s, points by %s, in %s of at most %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes), show.Bytes(s.MemoryLimit))
 	if s.Relayed != nil {

@@ -87,7 +87,7 @@ Nothing is written or removed. One pass, in constant memory.`,
 			}
 			return f.named.Check(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.All(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
 	f.register(cmd)
 	return cmd
@@ -178,7 +178,8 @@ func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
 	return f.source.Check(fs)
 }
 
-func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
+	inputs := f.named.All(args)
 	if err := f.check(cmd.Flags(), inputs); err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg := config{
-		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length,
+		Inputs: inputs, Named: f.named.Named(args), Input: f.Inputs(e, bar), Duration: f.length,
 		Config:  inspect.Config{Window: f.window, Tunnels: f.tunnels, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory)},
 		Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: profileOf(&f.reader),
 	}

@@ -16,12 +16,12 @@ import (
 func newPage(s *Summary, of cli.Origin) *page.Page {
 	p := &page.Page{
 		Title: "flowdedup inspect", Lead: []string{show.Sentence(s.Verdict)},
-		Command: of.Shorten(s.Recommendation.Command), Because: s.Recommendation.Reasons,
+		Command: of.Shorten(s.Recommendation.Command), Check: of.Shorten(s.Recommendation.Check), Because: s.Recommendation.Reasons,
 		Facts: []page.Fact{
 			{Name: "packets", Value: show.Count(s.Packets)},
-			{Name: "copies", Value: fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.Packets))},
+			{Name: "copies", Value: show.Count(s.Copies)},
+			{Name: "share of copies", Value: show.Share(s.Copies, s.Packets)},
 			{Name: "equal, but sent again", Value: show.Count(show.Total(s.NotCopies))},
-			{Name: "looked at", Value: "equal innermost packets within " + s.Window},
 		},
 	}
 	fact := func(name, value string, there bool) {
@@ -29,6 +29,7 @@ func newPage(s *Summary, of cli.Origin) *page.Page {
 			p.Facts = append(p.Facts, page.Fact{Name: name, Value: value})
 		}
 	}
+	fact("looked at", "equal innermost packets within "+s.Window, true)
 	fact("removed by the command", show.Count(s.Recommendation.Removes), s.Recommendation.Dedup)
 	fact("of them no copies", show.Count(s.Recommendation.Wrong), s.Recommendation.Dedup)
 	fact("conversations torn apart", fmt.Sprintf("%s of %s sampled", show.Count(s.SplitConversations), show.Count(s.SampledConversations)), s.SampledConversations > 0)

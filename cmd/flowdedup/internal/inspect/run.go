@@ -20,6 +20,7 @@ type config struct {
 	// Inputs are captures. Without any, Mirror is captured for Duration, if it has targets, or
 	// else Ring.
 	Inputs   []string
+	Named    []string // the inputs as they were named: captures and folders
 	Input    input.Options
 	Ring     afpacket.Config
 	Mirror   mirror.Config

@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -59,6 +60,7 @@ type recommendation struct {
 	Prefer        string   `json:"prefer"`  // an expression for the copies to keep, empty for none
 	For           string   `json:"for"`     // the reader, empty for none
 	Command       string   `json:"command"` // empty if nothing is to be removed
+	Check         string   `json:"check"`   // the command that checks what Command writes, empty for live traffic
 	Removes       uint64   `json:"removes"`
 	Wrong         uint64   `json:"wrong"`  // packets of Removes that are no copies
 	Looped        uint64   `json:"looped"` // packets of Wrong that are in loops
@@ -83,47 +85,60 @@ func newSummary(cfg *config, r *inspect.Report, took time.Duration) Summary {
 	}
 	if c.Dedup {
 		cfg.Profile.adapt(&s.Recommendation)
-		s.Recommendation.Command = command(cfg, &s.Recommendation)
+		s.Recommendation.Command, s.Recommendation.Check = command(cfg, &s.Recommendation)
 	}
 	return s
 }
 
-// command returns the recommended command line.
-func command(cfg *config, r *recommendation) string {
+// command returns the recommended command line, and another that checks its output.
+func command(cfg *config, r *recommendation) (line, check string) {
 	words := []string{"flowdedup", "dedup"}
+	add := func(flag, value string) {
+		if value != "" {
+			words = append(words, flag, value)
+		}
+	}
 	if len(cfg.Inputs) == 0 {
 		words[1] = "live"
 		for _, name := range cfg.Ring.Interfaces {
-			words = append(words, "-i", name)
+			add("-i", name)
 		}
 		for _, target := range cfg.Mirror.Targets {
-			words = append(words, "-i", target.String())
+			add("-i", target.String())
 		}
 	}
-	words = append(words, "--identity", r.Identity, "--window", r.Window)
+	add("--identity", r.Identity)
+	add("--window", r.Window)
 	if r.IdentityBytes > 0 {
-		words = append(words, "--identity-bytes", strconv.Itoa(r.IdentityBytes))
+		add("--identity-bytes", strconv.Itoa(r.IdentityBytes))
 	}
-	if ignore := besides(r.Ignore, cfg.Profile.Ignore); len(ignore) > 0 {
-		words = append(words, "--ignore", strings.Join(ignore, ","))
-	}
+	add("--ignore", strings.Join(besides(r.Ignore, cfg.Profile.Ignore), ","))
 	if r.Across {
 		words = append(words, "--across")
 	}
-	if r.For != "" {
-		words = append(words, "--for", r.For)
-	}
-	if strip := besides(r.Strip, cfg.Profile.Strip); len(strip) > 0 {
-		words = append(words, "--strip", strings.Join(strip, ","))
-	}
-	if r.Prefer != "" {
-		words = append(words, "--prefer", r.Prefer)
-	}
-	if ports := cfg.Tunnels.String(); ports != "" && (r.Identity == identity.Inner.String() || slices.Contains(r.Strip, "tunnel")) {
-		words = append(words, "--tunnel", ports)
+	add("--for", r.For)
+	add("--strip", strings.Join(besides(r.Strip, cfg.Profile.Strip), ","))
+	if r.Identity == identity.Inner.String() || slices.Contains(r.Strip, "tunnel") {
+		add("--tunnel", cfg.Tunnels.String())
 	}
 	words = append(words, cfg.Flags...)
-	return show.CommandLine(show.AppendInputs(append(words, "-w", output(cfg.Inputs)), cfg.Inputs))
+	out := output(cfg.Inputs)
+	if len(cfg.Inputs) > 0 && !slices.ContainsFunc(cfg.Inputs, isStream) && !slices.Contains(words, "--merge-wait") {
+		checking := show.AppendInputs(slices.Clone(words), cfg.Named)
+		if checking[1] = "verify"; len(cfg.Named) > 1 {
+			checking = append(checking, "--")
+		}
+		check = show.CommandLine(append(checking, out))
+	}
+	add("--prefer", r.Prefer)
+	add("-w", out)
+	return show.CommandLine(show.AppendInputs(words, cfg.Named)), check
+}
+
+// isStream reports whether an input can be read only once.
+func isStream(name string) bool {
+	info, err := os.Stat(name)
+	return err != nil || !info.Mode().IsRegular()
 }
 
 // output returns a name for the output that no input has.

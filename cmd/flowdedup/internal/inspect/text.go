@@ -104,8 +104,10 @@ func oneSidedAdvice(s *inspect.OneSided) string {
 		return fmt.Sprintf("for an analyzer that keys flows by VLAN or tunnel --strip %s leaves the upper row", strings.Join(s.Strip, ","))
 	case s.After.Share() > s.Before.Share(), s.AfterByTag.Share() > s.BeforeByTag.Share():
 		return "the first of equal packets is not enough: leave --keep flow at its default"
+	case s.Before.Share() > 0.5:
+		return "of most conversations one direction was not captured: check the mirror session"
 	case s.Before.OneSided > 0:
-		return "the other direction was not captured: check the mirror session"
+		return "the other direction is not in the capture: nobody answered, or the mirror session leaves it out"
 	}
 	return ""
 }
@@ -220,6 +222,9 @@ func writeRecommendation(t *show.Text, s *Summary) {
 	default:
 		t.WriteString("\nRecommended:\n\n")
 		t.Command("    ", r.Command)
+		if r.Check != "" {
+			t.Command("    ", r.Check)
+		}
 		t.WriteByte('\n')
 		fmt.Fprintf(t, "  removes     %s\n", removed(r))
 		if r.doubtful > 0 {

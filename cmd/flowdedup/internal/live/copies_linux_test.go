@@ -315,6 +315,8 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --state x --method exact", 2, "--state and --method exact exclude each other"},
 		{"-i left --http nonsense", 2, "--http"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
+		{"-i left --top 10", 2, "--top needs --of"},
+		{"-i left --of src --top 10 --state x", 2, "--top and --state exclude each other: rankings are not saved"},
 		{"-i left -w - --of src", 2, "name a file for counts with --reports"},
 		{"-i right --wait --user nobody", 1, "right is down or not there, and user nobody could not open it later"},
 		{"-i nope --wait --user nobody", 1, "nope is down or not there, and user nobody could not open it later"},

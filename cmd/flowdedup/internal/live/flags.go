@@ -46,6 +46,7 @@ type flags struct {
 	sources            cli.Sources // the values of -i
 	distinctMemory     int         // 0 for layout.MemoryBudget
 	drawn              bool        // the display is on the terminal that is standard output, too
+	top                cli.TopFlags
 	save               cli.SaveFlags
 	stateMismatch      cli.MismatchFlag
 	notPromiscuous     bool
@@ -164,6 +165,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.MethodFlags(dedup.UsualMethods, dedup.MeasuringMethods()...),
 		f.learnFlags(),
 		f.KeyFlags.Flags(cli.KeysOfPackets),
+		f.top.Flags("each window, behind its counts", []string{"of: what to count"}, "state: rankings are not saved"),
 		[]cli.Flag{
 			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters together; they sample keys beyond it (default: 1/8 of memory or of the cgroup's limit)"},
 			{Name: "reports", Group: cli.GroupOutput, To: &f.cfg.Reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout, unless that is the display)"},
@@ -332,10 +334,12 @@ func (f *flags) config(cmd *cobra.Command) config {
 
 // counters returns the configuration of the counters.
 func (f *flags) counters() count.Config {
-	return count.Config{Keys: f.Counted(), Config: windows.Config{
+	cfg := count.Config{Keys: f.Counted(), Config: windows.Config{
 		Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: f.past(),
 		Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
 	}}
+	f.top.Complete(&cfg.Config)
+	return cfg
 }
 
 // budget returns the memory of all counters together. It looks at the machine's memory

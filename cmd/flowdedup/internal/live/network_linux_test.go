@@ -3,10 +3,12 @@
 package live_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
 // TestLiveListen joins two peers by --across, as two files would be, and writes what dedup
@@ -97,6 +100,59 @@ func TestLiveSilent(t *testing.T) {
 	if s := run.stop(); s.PacketsIn != 1 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestLiveTop reports rankings of kept packets, as distinct ranks the packets of the output.
+func TestLiveTop(t *testing.T) {
+	t.Parallel()
+	dir, port := t.TempDir(), benchlab.FreePort(t)
+	reports, clean := filepath.Join(dir, "counts.jsonl"), filepath.Join(dir, "clean.pcapng")
+	ranking := []string{"--of", "src,flow", "--every", "8760h", "--top", "3", "--top-by", "bytes"}
+	run := &liveRun{clitest.NewProcess(t, slices.Concat([]string{"live", "--json", "-i", "tcp-listen://:" + port, "-w", clean, "--keep", "first", "--count", "1188",
+		"--slide", "0", "--reports", reports}, ranking)...)}
+	run.Start()
+	run.Event(" started ")
+	conn := clitest.Dialled(t, port)
+	defer conn.Close()
+	packets, err := os.ReadFile(clitest.Bundled("router-vlan.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write(packets); err != nil {
+		t.Fatal(err)
+	}
+	run.end(cli.ExitDone)
+	got, err := os.ReadFile(reports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofFile, _, _ := clitest.Run(slices.Concat([]string{"distinct", "--json", clean}, ranking)...)
+	if want := rankings(t, ofFile); len(want) != 6 || !slices.Equal(rankings(t, string(got)), want) {
+		t.Errorf("got %v, want %v", rankings(t, string(got)), want)
+	}
+}
+
+// ranked is what lines of rankings say of elements.
+type ranked struct {
+	Kind, Of, Family, Value string
+	Rank                    int
+	Packets                 uint64 `json:"packets_in"`
+	Bytes                   uint64 `json:"bytes_in"`
+}
+
+// rankings returns the rankings of windows among lines.
+func rankings(t *testing.T, lines string) (all []ranked) {
+	t.Helper()
+	for dec := json.NewDecoder(strings.NewReader(lines)); dec.More(); {
+		var one ranked
+		if err := dec.Decode(&one); err != nil {
+			t.Fatal(err)
+		}
+		if one.Kind == count.KindTop {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // TestLiveMirror removes copies among VNIs, each a capture point, together with an interface

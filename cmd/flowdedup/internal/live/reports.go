@@ -5,7 +5,6 @@ package live
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,7 +16,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
@@ -107,11 +105,11 @@ type pastReport struct {
 
 // rows writes the counts of a closed window.
 func (r *reports) rows(rows []count.Row) error {
-	heading, lines := version.HeadingOf("live"), make([]any, len(rows))
-	for i := range rows {
-		lines[i] = count.NewLine(heading, &rows[i])
+	var text bytes.Buffer
+	if err := count.NewLines(&text, "live").Rows(rows); err != nil {
+		return err
 	}
-	if err := r.write(lines); err != nil || r.failed != nil {
+	if err := r.write(text.Bytes()); err != nil || r.failed != nil {
 		return err
 	}
 	if len(rows) > 0 && rows[0].WindowEnd != nil {
@@ -139,24 +137,20 @@ func (r *reports) sayNone(windows calendar.Calendar) {
 // past writes the counts of the span before now.
 func (r *reports) past(now time.Time, span time.Duration, counts []windows.Count) error {
 	from, to := show.Timestamp(now.Add(-span).UnixNano(), r.loc), show.Timestamp(now.UnixNano(), r.loc)
-	heading, lines := version.HeadingOf("live"), make([]any, len(counts))
+	var text bytes.Buffer
+	lines := count.NewLines(&text, "live")
 	for i := range counts {
 		c := &counts[i]
-		lines[i] = pastReport{count.Head{Heading: heading, Kind: "sliding", Counted: count.Counted{WindowStart: from, WindowEnd: to, Of: c.Key, Family: c.Family}}, c.Distinct, c.Low, c.High}
-	}
-	return r.write(lines)
-}
-
-// write appends lines in one call.
-func (r *reports) write(lines []any) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	for _, line := range lines {
-		if err := enc.Encode(line); err != nil {
+		if err := lines.Encode(pastReport{count.Head{Heading: lines.Heading, Kind: "sliding", Counted: count.Counted{WindowStart: from, WindowEnd: to, Of: c.Key, Family: c.Family}}, c.Distinct, c.Low, c.High}); err != nil {
 			return err
 		}
 	}
-	_, err := r.out.Write(text.Bytes())
+	return r.write(text.Bytes())
+}
+
+// write appends lines in one call.
+func (r *reports) write(lines []byte) error {
+	_, err := r.out.Write(lines)
 	switch {
 	case err != nil && r.failed == nil:
 		if r.lost == nil {

@@ -28,12 +28,20 @@ func (s *Server) writePage(w io.Writer, paused bool) error {
 func (h *history) fill(p *page.Page) {
 	d := newDashboard(h)
 	p.Lead = []string{h.lead()}
-	if d.Up != "" {
-		p.Facts = append(p.Facts, page.Fact{Name: "running for", Value: strings.TrimPrefix(d.Up, "up ")})
+	fact := func(name, value string) {
+		if value != "" {
+			p.Facts = append(p.Facts, page.Fact{Name: name, Value: value})
+		}
 	}
-	if d.Time != "" {
-		p.Facts = append(p.Facts, page.Fact{Name: "last status", Value: d.Time})
+	if s := h.last; s != nil {
+		_, dropped := atRings(s)
+		fact("packets", show.Count(s.PacketsIn))
+		fact("duplicates", show.Count(s.Duplicates))
+		fact("share of duplicates", show.Share(s.Duplicates, s.PacketsIn))
+		fact("dropped", show.Count(dropped))
 	}
+	fact("running for", strings.TrimPrefix(d.Up, "up "))
+	fact("last status", d.Time)
 	for i := range d.Tables {
 		section := page.Section{Table: d.Tables[i].page()}
 		if i == 0 {

@@ -73,7 +73,10 @@ func (r *result) narrow() []int {
 // cells returns a candidate's row of the table.
 func (r *result) cells(c *candidate) []string {
 	verdict := c.Why
-	if c.Meets {
+	switch {
+	case c.Meets && r.MemoryBytes != nil && c.FNR != nil && *c.FNR > r.FNR:
+		verdict = "keeps the FPR, misses repeats"
+	case c.Meets:
 		verdict = "meets it"
 	}
 	return []string{

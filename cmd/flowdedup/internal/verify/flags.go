@@ -264,7 +264,10 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if s.Window == "" {
 		return errors.Join(err, file.Discard()) // nothing was checked
 	}
-	if s.Foreign > s.Kept {
+	switch {
+	case s.Foreign > 0 && cfg.exchanged(cmd.Context()):
+		e.Warn(fmt.Errorf("IN and OUT are the wrong way round: %s is right as the output of %s", cfg.Inputs[0], cfg.Output))
+	case s.Foreign > s.Kept:
 		e.Warn(fmt.Errorf("hardly any packet of %s is in the input: outputs of --mark cannot be verified, and those of --strip need the same --strip", cfg.Output))
 	}
 	written := file.Write(true, func(of cli.Origin) *page.Page { return newPage(&s, of) })

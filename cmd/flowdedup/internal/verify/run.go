@@ -175,6 +175,25 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 	return s, errors.Join(append(in.Failed(), err, unread)...)
 }
 
+// exchanged reports whether the input is a right output of what was named as the output.
+func (c *config) exchanged(ctx context.Context) bool {
+	if len(c.Inputs) != 1 || c.Duplicates != "" || !c.regular() {
+		return false
+	}
+	other := *c
+	other.Inputs, other.Output = []string{c.Output}, c.Inputs[0]
+	s, err := run(ctx, &other)
+	return err == nil && s.Same
+}
+
+// regular reports whether all captures are files, which can be read again.
+func (c *config) regular() bool {
+	return !slices.ContainsFunc(c.files(), func(name string) bool {
+		info, err := os.Stat(name)
+		return err != nil || !info.Mode().IsRegular()
+	})
+}
+
 // stripped are the headers that explain tries, the most usual first.
 var stripped = []string{"vlan", "tunnel", "vlan,tunnel", "mpls", "pppoe", "vlan,mpls", "vlan,mpls,pppoe", "vlan,mpls,pppoe,tunnel", "arista"}
 
@@ -182,10 +201,8 @@ var stripped = []string{"vlan", "tunnel", "vlan,tunnel", "mpls", "pppoe", "vlan,
 // is right: its differences become unknown. It reads the
 // captures again for each try, so it takes files only.
 func (f *flags) explain(cmd *cobra.Command, cfg *config, s *summary) {
-	for _, name := range cfg.files() {
-		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-			return
-		}
+	if !cfg.regular() {
+		return
 	}
 	given := func(names ...string) bool { return slices.ContainsFunc(names, cmd.Flags().Changed) }
 	var words []string

@@ -138,7 +138,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	}
 	for _, d := range s.deviations() {
 		if d.count > 0 && d.todo != "" {
-			p.Alerts = append(p.Alerts, fmt.Sprintf("%s %s%s: %s.", d.name, show.Count(d.count), d.text, d.todo))
+			p.Alerts = append(p.Alerts, fmt.Sprintf("%s: %s%s; %s.", d.name, show.Count(d.count), d.text, d.todo))
 		}
 	}
 	bars := page.Bars{Title: "Packets of the input", Parts: [2]string{"kept", "removed"}, List: []page.Bar{

@@ -108,7 +108,7 @@ func sitesSection(st *hub.Status) page.Section {
 	}
 	return page.Section{
 		Heading: "Sites", Text: bans(st.Sites), Table: &t, Pictures: []page.Picture{delays},
-		Caption: "As sites say of the last seconds: the way there and back, the wait for other digests and for the slice. A packet waits at most as long as --verdict-wait.",
+		Caption: "Time within which 99 % of answers came, as sites say of the last seconds: the way there and back, the wait for other digests and for the slice. A packet waits at most as long as --verdict-wait.",
 	}
 }
 

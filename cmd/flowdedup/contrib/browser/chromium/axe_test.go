@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -80,6 +81,9 @@ func (p *tab) judge(script, state string) {
 	for _, one := range all {
 		p.Errorf("%s: %s: %s: %v", state, one.ID, one.Help, one.Nodes)
 	}
+	if folder := os.Getenv("FLOWDEDUP_PICTURES"); folder != "" {
+		p.picture(filepath.Join(folder, strings.ReplaceAll(state, ", ", "-")+".png"))
+	}
 }
 
 // TestAccessible wants no finding of axe: wide and narrow, light and dark, before a run, after
@@ -94,7 +98,7 @@ func TestAccessible(t *testing.T) {
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			})
 			p.do(chromedp.EmulateViewport(width, 900))
-			state := func(of string) string { return of + ", " + scheme }
+			state := func(of string) string { return fmt.Sprintf("browser, %s, %d, %s", of, width, scheme) }
 			p.judge(script, state("empty"))
 			running := func(hidden string) {
 				p.do(chromedp.Evaluate[chromedp.Void](`document.getElementById("running").hidden = ` + hidden))

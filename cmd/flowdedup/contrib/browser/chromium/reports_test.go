@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -37,6 +36,8 @@ var reports = []report{
 	{"dedup-without-copies", []string{"dedup"}, []string{"loopback.pcap"}},
 	{"distinct", []string{"distinct", "--every", "1s", "--changes", "--total", "--of", "src,flow"}, []string{"router-ordered.pcapng"}},
 	{"distinct-sketch", []string{"distinct", "--every", "none", "--method", "sketch"}, []string{"router-vlan.pcapng"}},
+	{"distinct-top", []string{"distinct", "--every", "1s", "--top", "3", "--of", "src,flow"}, []string{"router-ordered.pcapng"}},
+	{"inspect-tunnel", []string{"inspect", "--for", "suricata"}, []string{"mirror-vxlan.pcap"}},
 	{"verify", []string{"verify"}, []string{"router-ordered.pcapng", "router-ordered.pcapng"}},
 	{"verify-different", []string{"verify"}, []string{"router-in.pcap", "router-out.pcap"}},
 	{"plan", []string{"plan", "--rate", "1.5M", "--window", "10ms"}, nil},
@@ -103,9 +104,6 @@ func (p *tab) judgeAll(script, name string) {
 		}
 		if cut := value[[]string](p, cutTexts); len(cut) > 0 {
 			p.Errorf("%s: cut off: %q", state, cut)
-		}
-		if folder := os.Getenv("FLOWDEDUP_PICTURES"); folder != "" {
-			p.picture(filepath.Join(folder, strings.ReplaceAll(state, ", ", "-")+".png"))
 		}
 	}
 }
