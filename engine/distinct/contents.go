@@ -89,8 +89,12 @@ func (x *exactRows[E, W]) ascendingIn(table *rowtable.Table[W], from, to uint64,
 		last = int(to >> shift)
 	}
 	overflow := table.Overflow.Between(W(from), W(to-1))
+	noted := x.areNoted()
 	var words []uint64
 	for i := first; i < last; i++ {
+		if noted && x.touched[i/64]>>(i%64)&1 == 0 {
+			continue
+		}
 		words = x.kind.words(words[:0], lines, i)
 		slices.Sort(words)
 		for _, word := range words {

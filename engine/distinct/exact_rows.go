@@ -45,6 +45,11 @@ type exactRows[E any, W rowtable.Word] struct {
 	sides    *rowtable.Sides[E] // nil before the first pass
 	maxLines int                // number of lines after which a bitmap follows
 
+	// few is a count below which touched has a bit for each line with a word: of small windows, other
+	// lines are neither cleared nor listed. 0 stands for rows that do not know these lines.
+	few     uint64
+	touched [fewLines / 64]uint64
+
 	unsampled   int // elements of this call that came before a sample was counted
 	overflowing [rowtable.Step]uint32
 	overflow    [rowtable.Step]W // words that overflow
@@ -66,6 +71,9 @@ type exactState struct {
 // never need a smaller sample.
 const maxSampleLevel = 32
 
+// fewLines is the number of lines up to which rows note in which of them words are.
+const fewLines = 1 << 10
+
 // start makes the first lines, a power of two.
 func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, factor uint64) error {
 	x.kind, x.first, x.maxLines = kind, lines, maxLines
@@ -74,6 +82,9 @@ func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, fact
 		return err
 	}
 	x.growAt = kind.growAt(lines)
+	if lines <= fewLines {
+		x.few = uint64(lines) / 2
+	}
 	return nil
 }
 
@@ -90,6 +101,9 @@ func (x *exactRows[E, W]) untilDecision(elements int) int {
 // step handles elements between two decisions, and sets their bits of seen from bit at
 // on.
 func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
+	if x.held < x.few {
+		x.touch(elements)
+	}
 	if x.level == 0 && !x.rows.Passing() {
 		x.lookup(&x.rows.Table, x.seen[:], elements)
 		x.count(0, x.seen[:], len(elements))
@@ -101,6 +115,20 @@ func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
 	}
 	bitset.Or(seen, at, x.seen[:], len(elements))
 	x.position += len(elements)
+}
+
+// touch notes the lines of elements.
+func (x *exactRows[E, W]) touch(elements []E) {
+	shift := x.rows.Shift(x.rows.Lines())
+	for _, e := range elements {
+		i := x.kind.word(e) >> shift
+		x.touched[i/64%(fewLines/64)] |= 1 << (i % 64)
+	}
+}
+
+// areNoted reports whether touched has all lines with a word.
+func (x *exactRows[E, W]) areNoted() bool {
+	return x.held < x.few && x.level == 0 && !x.rows.Passing()
 }
 
 // count counts the first sightings among elements of a sample.
@@ -299,8 +327,13 @@ func (x *exactRows[E, W]) reset(lines int) bool {
 		return false
 	}
 	if empty := (exactState{first: lines, growAt: x.kind.growAt(lines)}); x.exactState != empty {
-		x.rows.Restart(lines)
+		if x.areNoted() && !x.rows.Table.Copying.Copying() {
+			x.rows.RestartLines(x.touched[:])
+		} else {
+			x.rows.Restart(lines)
+		}
 		x.exactState = empty
+		clear(x.touched[:])
 	}
 	return true
 }
@@ -344,7 +377,7 @@ func (x *exactRows[E, W]) load(in *snapshot.Reader, s *savedExact) error {
 	if err := x.rows.Load(in, &s.rows); err != nil {
 		return err
 	}
-	x.exactState = s.exactState
+	x.exactState, x.few = s.exactState, 0
 	if x.rows.Passing() || x.level > 0 {
 		x.sides = new(rowtable.Sides[E])
 	}

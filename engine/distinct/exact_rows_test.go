@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // sampledCounter is a counter of exact rows that may take no more than 128 KiB.
@@ -184,6 +185,32 @@ func TestSnapshotWithinPass(t *testing.T) {
 			t.Errorf("%s: the mark is %#x, want %#x", name, again.rows.Mark(), r.rows.Mark())
 		}
 		check.Restarts(t, r, again, RestoreDigestRows, digests)
+	}
+}
+
+// TestResetLines expects no words in a counter that was reset and is listed then: with fewer elements
+// than it notes lines for, as many, more, and after it was restored.
+func TestResetLines(t *testing.T) {
+	digests := check.Digests(3, 2000)
+	restored := newDigestRows(t, 0)
+	restored.TestAndSet(make([]uint64, 2), digests[:100])
+	for name, rows := range map[string]*DigestRows{"new": newDigestRows(t, 0), "restored": check.Restart(t, restored, RestoreDigestRows)} {
+		for _, n := range []int{1, 100, fewLines/2 - 1, fewLines / 2, fewLines/2 + 1, 2000, 7} {
+			for at := 0; at < n; at += 64 {
+				rows.TestAndSet(make([]uint64, 1), digests[at:min(at+64, n)])
+			}
+			if words := len(slices.Collect(rows.Contents().Words)); words < n {
+				t.Errorf("%s, %d digests: %d are listed", name, n, words)
+			}
+			if !rows.Reset() {
+				t.Fatalf("%s, %d digests: not reset", name, n)
+			}
+			for i, line := range rows.rows.Table.Arena.Lines() {
+				if line != (layout.Line{}) {
+					t.Fatalf("%s, %d digests: line %d is %v", name, n, i, line)
+				}
+			}
+		}
 	}
 }
 

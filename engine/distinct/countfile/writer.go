@@ -109,7 +109,7 @@ func (w *Writer) Series(key, family string, packets uint64, c distinct.Contents)
 		return w.err
 	}
 	w.json(recordSeries, &s)
-	for words := range wordset.Blocks(c.Words) {
+	for words := range wordset.Blocks(c.Words, c.Count) {
 		w.record(recordBlock, func(b []byte) []byte { return wordset.AppendBlock(b, words) })
 		if w.err != nil {
 			break

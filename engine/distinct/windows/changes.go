@@ -34,6 +34,7 @@ type changes struct {
 type kept struct {
 	distinct.Contents
 	estimate distinct.Estimate
+	packed   *wordset.Packed // the words, nil for none
 }
 
 // add sets the changes of the counts of a window, and keeps the window's contents. The
@@ -52,10 +53,10 @@ func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 			n.Changes, sum = sum, nil // the sum of the two families before
 			continue
 		}
-		one := kept{series[0].Contents, distinct.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}}
+		one := kept{Contents: series[0].Contents, estimate: distinct.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}}
 		var packed kept
 		if series = series[1:]; !known {
-			packed = one.pack(one.Words)
+			packed = one.pack(wordset.Blocks(one.Words, one.Count))
 		} else {
 			before := kept{Contents: emptySet}
 			if follows {
@@ -79,14 +80,15 @@ func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 // emptySet is the contents of a counter without an element.
 var emptySet = distinct.Contents{Width: 64, Words: func(func(uint64) bool) {}}
 
-// pack returns k in memory of its own. words yields the words of k.
-func (k *kept) pack(words iter.Seq[uint64]) kept {
+// pack returns k in memory of its own. blocks yields the words of k.
+func (k *kept) pack(blocks iter.Seq[[]uint64]) kept {
 	packed := *k
 	if k.Sketch != nil {
 		own := *k.Sketch
 		packed.Sketch = &own
 	} else {
-		packed.Words = wordset.Pack(words).Words
+		packed.packed = wordset.Pack(blocks)
+		packed.Words = packed.packed.Words
 	}
 	return packed
 }
@@ -105,61 +107,58 @@ func compare(before, now *kept) (*Changes, kept) {
 		New:       all.Minus(before.estimate).Within(now.estimate),
 		Returning: before.estimate.Plus(now.estimate).Minus(all).Within(before.estimate).Within(now.estimate),
 		Gone:      all.Minus(now.estimate).Within(before.estimate),
-	}, now.pack(now.Words)
+	}, now.pack(wordset.Blocks(now.Words, now.Count))
 }
 
 // compareSets compares two sets, or the samples of both that have the higher level. It goes
 // through the words of now once, as each line of them is sorted on the way.
 func compareSets(before, now *kept) (*Changes, kept) {
 	level := max(before.Level, now.Level)
-	next, stop := iter.Pull(wordset.Blocks(before.Words)) // a switch of coroutines a block, not a word
-	defer stop()
-	var block []uint64
-	sampled := func(word uint64) bool { return word&(1<<level-1) == 0 }
-	advance := func() (word uint64, ok bool) {
-		for {
-			if len(block) == 0 {
-				if block, ok = next(); !ok {
-					return 0, false
-				}
-			}
-			if word, block = block[0], block[1:]; sampled(word) {
-				return word, true
-			}
-		}
+	var newer, older, both int
+	var words, old []uint64
+	blocks := before.packed.Blocks()
+	more := func() bool {
+		block := blocks()
+		old = inSample(block[:0], block, level)
+		older += len(old)
+		return block != nil
 	}
-	var fresh, both, gone uint64
-	old, ok := advance()
-	packed := now.pack(func(yield func(uint64) bool) {
-		for word := range now.Words {
-			yield(word)
-			if !sampled(word) {
-				continue
+	packed := now.pack(func(yield func([]uint64) bool) {
+		for block := range wordset.Blocks(now.Words, now.Count) {
+			words = inSample(words[:0], block, level)
+			newer += len(words)
+			for left := words; len(left) > 0 && (len(old) > 0 || more()); {
+				n, ofNow, ofOld := wordset.Common(left, old)
+				both, left, old = both+n, left[ofNow:], old[ofOld:]
 			}
-			for ; ok && old < word; old, ok = advance() {
-				gone++
-			}
-			if ok && old == word {
-				both++
-				old, ok = advance()
-			} else {
-				fresh++
-			}
+			yield(block)
 		}
 	})
-	for ; ok; _, ok = advance() {
-		gone++
+	for more() {
 	}
-	return &Changes{sampleOf(fresh, level), sampleOf(both, level), sampleOf(gone, level)}, packed
+	return &Changes{sampleOf(newer-both, level), sampleOf(both, level), sampleOf(older-both, level)}, packed
+}
+
+// inSample returns the words of a sample: all of them for level 0, else a copy in to, which may be words[:0].
+func inSample(to, words []uint64, level uint) []uint64 {
+	if level == 0 {
+		return words
+	}
+	for _, word := range words {
+		if word&(1<<level-1) == 0 {
+			to = append(to, word)
+		}
+	}
+	return to
 }
 
 // sampleOf estimates the number of elements from the number in a sample.
-func sampleOf(n uint64, level uint) distinct.Estimate {
+func sampleOf(n int, level uint) distinct.Estimate {
 	if level == 0 {
-		return distinct.Exactly(n)
+		return distinct.Exactly(uint64(n))
 	}
 	sum := rowtable.SampleSum{Weight: float64(uint64(1) << level)}
-	sum.Add(n, uint8(level), 1, 1)
+	sum.Add(uint64(n), uint8(level), 1, 1)
 	low, high := sum.Bounds()
 	return distinct.Estimate{Distinct: uint64(sum.Mean), Low: low, High: high}
 }

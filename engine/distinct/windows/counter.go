@@ -31,6 +31,7 @@ type Counter struct {
 	direct    []int // keys that no other key implies
 	budget    budget
 	bounded   []engine.Bounded // scratch
+	ends      []int            // of the counts of each key, scratch
 	opened    bool             // a window has opened, and has no packet yet
 	packets   uint64
 	seen      extent // of the packets that are in windows
@@ -75,7 +76,7 @@ func New(cfg *Config) *Counter {
 		c.slides = newSlides(cfg, func(start, end int64, counts []Count) error { return c.emit(start, end, counts) })
 	}
 	if cfg.Total != nil {
-		c.total = newWindow(noTime, noTime, cfg)
+		c.total = newWindow(noTime, noTime, cfg, nil)
 	}
 	if cfg.Changes {
 		c.changes = &changes{latest: noTime}
@@ -200,10 +201,8 @@ func (c *Counter) countWindow(b *Batch, w *window, to uint32) error {
 
 // openWindow makes a window, with the preallocated counters if there are any.
 func (c *Counter) openWindow(start, end int64) *window {
-	w := newWindow(start, end, c.cfg)
-	c.takePreallocated(w)
 	c.opened = true
-	return w
+	return newWindow(start, end, c.cfg, c.takePreallocated(start))
 }
 
 // closeWindow emits the counts of a window, unless something failed before.
@@ -251,23 +250,29 @@ func (c *Counter) Skip(start, end int64) { c.windows.Skip(start, end) }
 // counts returns the counts of a window, key by key.
 func (c *Counter) counts(w *window) []Count {
 	all := make([]Count, 0, 3*len(w.keys))
+	c.ends = c.ends[:0]
 	for i := range w.keys {
-		first := len(all)
 		all = w.keys[i].appendCounts(all, &c.cfg.Keys[i], c.past.key(i))
-		implied := c.impliedFPR(i, w)
-		for j := first; j < len(all); j++ {
-			all[j].FPR = max(all[j].FPR, implied)
-		}
+		c.ends = append(c.ends, len(all))
 		if r, last := &w.keys[i].ranking, &all[len(all)-1]; r.Summary != nil {
 			last.Top, last.Bytes = r.Top(c.cfg.Top), r.bytes
 		}
 	}
+	first := 0
+	for i, end := range c.ends {
+		if implied := c.impliedFPR(i, all); implied > 0 {
+			for j := first; j < end; j++ {
+				all[j].FPR = max(all[j].FPR, implied)
+			}
+		}
+		first = end
+	}
 	return all
 }
 
-// impliedFPR returns the rate at which a window falsely takes elements for known elements
-// that imply elements of a key: what only the former imply is then missing.
-func (c *Counter) impliedFPR(key int, w *window) float64 {
+// impliedFPR returns the rate at which a window with some counts falsely takes elements for known
+// elements that imply elements of a key: what only the former imply is then missing.
+func (c *Counter) impliedFPR(key int, all []Count) float64 {
 	by := c.impliedBy[key]
 	switch {
 	case by < 0 || by == key:
@@ -275,7 +280,7 @@ func (c *Counter) impliedFPR(key int, w *window) float64 {
 	case c.past != nil:
 		return c.past.fpr(by)
 	}
-	return max(w.keys[by].v4.count().FPR, w.keys[by].v6.count().FPR)
+	return all[c.ends[by]-1].FPR
 }
 
 // Expire closes the windows that end at or before t, in nanoseconds since 1970 UTC, as
@@ -289,7 +294,7 @@ func (c *Counter) Expire(t int64) error {
 // Config.Keys. Before the first packet bounds and counts are 0. It must not be called
 // during Count.
 func (c *Counter) Current() (start, end int64, counts []Count) {
-	latest := newWindow(0, 0, c.cfg)
+	latest := newWindow(0, 0, c.cfg, nil)
 	c.windows.Each(func(from, to, _ int64, w *window) {
 		if from != noTime {
 			start, end, latest = from, to, w

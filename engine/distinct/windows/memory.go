@@ -132,15 +132,16 @@ func successor[E any](
 	}
 }
 
-// takePreallocated gives a new window its preallocated counters, if there are any, else the empty
-// counters of a window that closed.
-func (c *Counter) takePreallocated(w *window) {
-	if p := c.preallocated; p != nil && p.start == w.start {
+// takePreallocated returns the counters for the window from start on: the preallocated ones, if there
+// are any, else the empty counters of a window that closed, else nil.
+func (c *Counter) takePreallocated(start int64) (keys []keyCounters) {
+	if p := c.preallocated; p != nil && p.start == start {
 		<-p.ready
-		w.keys, c.preallocated = p.keys, nil
-	} else if c.spare != nil {
-		w.keys, c.spare = c.spare, nil
+		keys, c.preallocated = p.keys, nil
+		return keys
 	}
+	keys, c.spare = c.spare, nil
+	return keys
 }
 
 // recycle empties the counters of a window that closed for the next window: new memory takes

@@ -122,7 +122,7 @@ func (c *Counter) restoreConfig(key int, family string) snapshot.RestoreConfig {
 func (c *Counter) Resume(r io.Reader, saved *Saved, now int64) error {
 	for i := range saved.Windows {
 		s := &saved.Windows[i]
-		w := newWindow(s.Start, s.End, c.cfg)
+		w := newWindow(s.Start, s.End, c.cfg, nil)
 		for _, counter := range s.Counters {
 			if err := c.restore(r, w, counter); err != nil {
 				return errors.Join(err, w.close())

@@ -40,11 +40,14 @@ func (s *extent) add(times []int64) {
 	}
 }
 
-func newWindow(start, end int64, cfg *Config) *window {
+// newWindow makes a window with the given counters, nil for none yet.
+func newWindow(start, end int64, cfg *Config, keys []keyCounters) *window {
+	if keys == nil {
+		keys = make([]keyCounters, len(cfg.Keys))
+	}
 	w := &window{
 		start: start, end: end, whole: cfg.whole() && start != noTime,
-		extent: noExtent, almostOver: math.MaxInt64,
-		keys: make([]keyCounters, len(cfg.Keys)),
+		extent: noExtent, almostOver: math.MaxInt64, keys: keys,
 	}
 	if !w.whole && start != noTime {
 		w.almostOver = end - (end-start)/preallocatePart

@@ -136,6 +136,11 @@ func newOverflow[W Word](groups int, width uint, factor uint64, dated bool) Over
 	}
 }
 
+func (g *Overflow[W]) forget() {
+	clear(g.sets)
+	g.bytes = 0
+}
+
 // TestAndSet adds a word without a date, and reports whether it was there.
 func (g *Overflow[W]) TestAndSet(y W) bool {
 	set := &g.sets[y>>g.shift]

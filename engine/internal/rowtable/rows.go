@@ -212,8 +212,19 @@ func (p *Rows[W]) Restart(lines int) {
 	}
 	p.Table.Copying.KeepRange(0, p.Lines())
 	p.Table.Arena.Clear()
-	clear(p.Table.Overflow.sets)
-	p.Table.Overflow.bytes = 0
+	p.Table.Overflow.forget()
+}
+
+// RestartLines is as Restart where there is neither a pass nor a copy, and words are only in lines whose
+// bit is set.
+func (p *Rows[W]) RestartLines(set []uint64) {
+	lines := p.Table.Arena.Lines()
+	for w, word := range set {
+		for ; word != 0; word &= word - 1 {
+			lines[64*w+bits.TrailingZeros64(word)] = layout.Line{}
+		}
+	}
+	p.Table.Overflow.forget()
 }
 
 // Bytes returns the memory that is in use. While rows grow, a line counts until it has moved, and

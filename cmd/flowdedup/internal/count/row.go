@@ -22,6 +22,8 @@ type Row struct {
 	Kind string `json:"-"`
 	// Zone is the time zone of the stamps; nil means UTC.
 	Zone *time.Location `json:"-"`
+	// Start and End are the bounds of the window, in nanoseconds since 1970 UTC.
+	Start, End int64 `json:"-"`
 	// Top has the elements with the most packets or bytes, in the row of all families: see Config.Top.
 	Top []Top `json:"-"`
 	Counted
@@ -151,7 +153,7 @@ func RowsOf(start, end int64, zone *time.Location, counts []windows.Count) []Row
 	for i := range counts {
 		c := &counts[i]
 		rows[i] = Row{
-			Zone: zone, Counted: Counted{from, to, c.Key, c.Family},
+			Zone: zone, Start: start, End: end, Counted: Counted{from, to, c.Key, c.Family},
 			Distinct: c.Distinct, Low: c.Low, High: c.High,
 			Packets: c.Packets, Method: c.Method, MemoryBytes: c.MemoryBytes, FPR: show.Rounded(c.FPR),
 			RowChanges: rowChanges(c.Changes),

@@ -269,7 +269,8 @@ func (d *textTable) window(r *count.Row) string {
 		d.span = window(r)
 		return "all"
 	}
-	return local(r.Zone, *r.WindowStart, *r.WindowEnd)[0]
+	from, _ := local(r.Zone, r.Start, r.End)
+	return from
 }
 
 // cut remembers how the run cut a window.
@@ -298,27 +299,18 @@ const (
 	exact   = "2006-01-02 15:04:05.000000000 MST"
 )
 
-// local formats stamps in a zone with its name, to the minute if all are at full ones.
-func local(zone *time.Location, stamps ...string) []string {
+// local formats two times in a zone with its name, to the minute if both are at full ones.
+func local(zone *time.Location, start, end int64) (from, to string) {
 	layout := minutes
-	times := make([]time.Time, len(stamps))
-	for i, stamp := range stamps {
-		t, err := time.Parse(time.RFC3339Nano, stamp)
-		if err != nil {
-			return stamps // of a year that the format cannot write
-		}
-		times[i] = t.In(cmp.Or(zone, time.UTC))
-		switch {
-		case t.Nanosecond() != 0:
-			layout = exact
-		case t.Second() != 0 && layout == minutes:
-			layout = seconds
-		}
+	zone = cmp.Or(zone, time.UTC)
+	s, e := time.Unix(0, start).In(zone), time.Unix(0, end).In(zone)
+	switch {
+	case s.Nanosecond()|e.Nanosecond() != 0:
+		layout = exact
+	case s.Second()|e.Second() != 0:
+		layout = seconds
 	}
-	for i, t := range times {
-		stamps[i] = t.Format(layout)
-	}
-	return stamps
+	return s.Format(layout), e.Format(layout)
 }
 
 // window names a window by both of its bounds.
@@ -326,6 +318,6 @@ func window(r *count.Row) string {
 	if r.WindowStart == nil {
 		return "without a timestamp"
 	}
-	bounds := local(r.Zone, *r.WindowStart, *r.WindowEnd)
-	return bounds[0] + " to " + bounds[1]
+	from, to := local(r.Zone, r.Start, r.End)
+	return from + " to " + to
 }

@@ -5,31 +5,33 @@ package distinct
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // rowsOf returns the rows of an hour with a number of sources, or of packets without a
 // timestamp if hour is "".
 func rowsOf(hour string, sources uint64) []count.Row {
-	var start, end *string
+	start, end := int64(math.MinInt64), int64(math.MinInt64)
 	if hour != "" {
 		begin, err := time.Parse("2006-01-02 15", "2026-11-21 "+hour)
 		if err != nil {
 			panic(err)
 		}
-		from, to := begin.Format(time.RFC3339Nano), begin.Add(time.Hour).Format(time.RFC3339Nano)
-		start, end = &from, &to
+		start, end = begin.UnixNano(), begin.Add(time.Hour).UnixNano()
 	}
-	return []count.Row{
-		{Counted: count.Counted{WindowStart: start, WindowEnd: end, Of: "src", Family: "ipv4"}, Distinct: sources, Low: sources, High: sources},
-		{Counted: count.Counted{WindowStart: start, WindowEnd: end, Of: "src", Family: "ipv6"}},
-		{Counted: count.Counted{WindowStart: start, WindowEnd: end, Of: "src", Family: "all"}, Distinct: sources, Low: sources - 1, High: sources + 1, Packets: 12},
-		{Counted: count.Counted{WindowStart: start, WindowEnd: end, Of: "mac", Family: "all"}, Distinct: 2, Low: 2, High: 2, Packets: 13},
-	}
+	return count.RowsOf(start, end, time.UTC, []windows.Count{
+		{Key: "src", Family: "ipv4", Counts: engine.Counts{Distinct: sources, Low: sources, High: sources}},
+		{Key: "src", Family: "ipv6"},
+		{Key: "src", Family: "all", Packets: 12, Counts: engine.Counts{Distinct: sources, Low: sources - 1, High: sources + 1}},
+		{Key: "mac", Family: "all", Packets: 13, Counts: engine.Counts{Distinct: 2, Low: 2, High: 2}},
+	})
 }
 
 // cut has a run begin and end within a window.

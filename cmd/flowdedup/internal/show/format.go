@@ -5,6 +5,7 @@ package show
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,21 +127,15 @@ func Delay(ns int64) string {
 	return d.String()
 }
 
-// timestamp is RFC 3339 with all nine digits, so that columns line up.
-const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
-
 // Timestamp formats a packet time, in nanoseconds since 1970 UTC, as RFC 3339 in the
-// zone. It returns nil, which becomes null in JSON, for capture.NoTime. A full second has no
-// fraction, because many programs, such as jq, read only times without fractions.
+// zone. It returns nil, which becomes null in JSON, for capture.NoTime. A fraction has all nine digits,
+// so that columns line up. A full second has none, because many programs, such as jq, read only
+// times without fractions.
 func Timestamp(t int64, zone *time.Location) *string {
 	if t == capture.NoTime {
 		return nil
 	}
-	layout := timestamp
-	if t%int64(time.Second) == 0 {
-		layout = time.RFC3339
-	}
-	s := time.Unix(0, t).In(zone).Format(layout)
+	s := string((&Timestamps{Zone: zone}).Append(nil, t))
 	return &s
 }
 
@@ -158,7 +153,8 @@ func (s *Timestamps) Append(text []byte, t int64) []byte {
 		return time.Unix(0, t).In(s.Zone).AppendFormat(text, time.RFC3339)
 	}
 	if t -= nanos; t != s.second || s.text == nil {
-		s.second, s.text = t, time.Unix(0, t).In(s.Zone).AppendFormat(s.text[:0], timestamp)
+		s.text = time.Unix(0, t).In(s.Zone).AppendFormat(s.text[:0], time.RFC3339)
+		s.second, s.text = t, slices.Insert(s.text, len("2006-01-02T15:04:05"), []byte(".000000000")...)
 	}
 	text = append(text, s.text...)
 	digits := text[len(text)-len(s.text)+len("2006-01-02T15:04:05."):]

@@ -68,9 +68,9 @@ A folder as IN is all captures in it. A folder as OUT has a file for each of
 these, and may have others.
 
 verify does not use the filters of dedup: it compares packets byte by byte, and
-looks copies up by SHA-256 in a plain table, in one thread. It remembers
-packets within the window, as many as --memory holds, and says so if they are
-too few.
+looks copies up in a plain table, by keyed hashes of the Go runtime, in one
+thread. It remembers packets within the window, as many as --memory holds, and
+says so if they are too few.
 It has its own code for --slice and --sort, and that of dedup for --strip. An
 output of --mark cannot be verified.
 
@@ -129,20 +129,21 @@ func (f *flags) register(cmd *cobra.Command) {
 	)
 }
 
-// inputs splits arguments into inputs and outputs. Without -- and -r, the first argument is the input.
+// inputs splits arguments into inputs, which it does not open, and outputs. Without -- and -r, the first
+// argument is the input.
 func (f *flags) inputs(cmd *cobra.Command, args []string) (in, out []string) {
 	n := max(cmd.ArgsLenAtDash(), 0)
 	if n == 0 && len(f.Read) == 0 {
 		n = min(1, len(args))
 	}
-	return f.All(args[:n]), args[n:]
+	return f.Named(args[:n]), args[n:]
 }
 
 // checkNames rejects a wrong number of captures.
 func (f *flags) checkNames(cmd *cobra.Command, args []string) error {
 	in, out := f.inputs(cmd, args)
 	stdin := 0
-	for _, name := range f.All(args) {
+	for _, name := range f.Named(args) {
 		switch name {
 		case "":
 			return cli.Usagef("an input's name is empty")
@@ -161,8 +162,8 @@ func (f *flags) checkNames(cmd *cobra.Command, args []string) error {
 
 // config returns the configuration of the check.
 func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
-	in, out := f.inputs(cmd, args)
-	cfg := &config{Inputs: in, Output: out[0], Headers: f.strip}
+	_, out := f.inputs(cmd, args)
+	cfg := &config{Inputs: f.All(args[:len(args)-len(out)]), Output: out[0], Headers: f.strip}
 	if len(out) > 1 {
 		cfg.Duplicates = out[1]
 	}

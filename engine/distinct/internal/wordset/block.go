@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // A block has at most 8192 words, in MaxBytes bytes.
@@ -102,7 +103,7 @@ func Block(words []uint64, b []byte) ([]uint64, error) {
 	if more >= maxBlock || k > 63 {
 		return words, fmt.Errorf("%w: %d words with rests of %d bits", ErrInvalid, more+1, k)
 	}
-	words = append(words, word)
+	words = append(slices.Grow(words, more+1), word)
 	r := bitReader{from: b[head:]}
 	for range more {
 		quotient, ok := r.zeros()

@@ -7,28 +7,60 @@ import (
 	"slices"
 )
 
-// Packed is a set of words in packed blocks, for sets that are kept but rarely looked at.
+// Packed is a set of words in packed blocks, for sets that are kept but rarely looked at. A nil Packed
+// is empty.
 type Packed struct {
 	blocks [][]byte
-	buf    []uint64
 }
 
-// Pack packs ascending words.
-func Pack(words iter.Seq[uint64]) *Packed {
-	p := new(Packed)
-	var packed []byte
-	for block := range Blocks(words) {
-		packed = AppendBlock(packed[:0], block)
-		p.blocks = append(p.blocks, slices.Clip(slices.Clone(packed)))
+// Pack packs blocks of ascending words.
+func Pack(blocks iter.Seq[[]uint64]) *Packed {
+	p, packed := new(Packed), []byte(nil)
+	for block := range blocks {
+		packed = AppendBlock(slices.Grow(packed[:0], 8*len(block)), block)
+		p.blocks = append(p.blocks, slices.Clone(packed))
 	}
 	return p
 }
 
-// Blocks cuts ascending words into blocks of 8192, the last block shorter. Each is valid
-// until the next.
-func Blocks(words iter.Seq[uint64]) iter.Seq[[]uint64] {
+// Words yields the words in ascending order.
+func (p *Packed) Words(yield func(uint64) bool) {
+	next := p.Blocks()
+	for block := next(); len(block) > 0; block = next() {
+		for _, word := range block {
+			if !yield(word) {
+				return
+			}
+		}
+	}
+}
+
+// Blocks returns a function that returns the blocks one after the other, and nil behind the last
+// block. Each is valid until the next.
+func (p *Packed) Blocks() func() []uint64 {
+	var left [][]byte
+	var block []uint64
+	if p != nil {
+		left = p.blocks
+	}
+	return func() []uint64 {
+		if len(left) == 0 {
+			return nil
+		}
+		var err error
+		if block, err = Block(block[:0], left[0]); err != nil {
+			panic("wordset: Packed: " + err.Error()) // an error in its own block is a bug
+		}
+		left = left[1:]
+		return block
+	}
+}
+
+// Blocks cuts ascending words, of which there are about n, into blocks of 8192, the last block shorter.
+// Each is valid until the next.
+func Blocks(words iter.Seq[uint64], n uint64) iter.Seq[[]uint64] {
 	return func(yield func([]uint64) bool) {
-		block := make([]uint64, 0, maxBlock)
+		block := make([]uint64, 0, min(n, maxBlock))
 		for word := range words {
 			if block = append(block, word); len(block) < maxBlock {
 				continue
@@ -44,17 +76,20 @@ func Blocks(words iter.Seq[uint64]) iter.Seq[[]uint64] {
 	}
 }
 
-// Words yields the words in ascending order, to one caller at a time.
-func (p *Packed) Words(yield func(uint64) bool) {
-	for _, b := range p.blocks {
-		var err error
-		if p.buf, err = Block(p.buf[:0], b); err != nil {
-			panic("wordset: Packed: " + err.Error()) // an error in its own block is a bug
+// Common returns how many words two ascending sets have in common, as far as the words of both are at most
+// the last word of either, and how many words of each this is.
+func Common(a, b []uint64) (both, ofA, ofB int) {
+	for ofA < len(a) && ofB < len(b) {
+		x, y := a[ofA], b[ofB]
+		if x == y {
+			both++
 		}
-		for _, word := range p.buf {
-			if !yield(word) {
-				return
-			}
+		if x <= y {
+			ofA++
+		}
+		if y <= x {
+			ofB++
 		}
 	}
+	return both, ofA, ofB
 }

@@ -56,7 +56,7 @@ func TestSize(t *testing.T) {
 	for _, width := range []uint{32, 64} {
 		words := random(9, width, 100_000)
 		bytes := 0
-		for _, b := range Pack(slices.Values(words)).blocks {
+		for _, b := range Pack(Blocks(slices.Values(words), uint64(len(words)))).blocks {
 			bytes += len(b)
 		}
 		size := 8 * float64(bytes) / float64(len(words))
@@ -71,7 +71,7 @@ func TestSize(t *testing.T) {
 func TestPacked(t *testing.T) {
 	for _, n := range []int{0, 1, maxBlock, maxBlock + 1, 30_000} {
 		words := random(uint64(n), 64, n)
-		p := Pack(slices.Values(words))
+		p := Pack(Blocks(slices.Values(words), uint64(len(words))))
 		if got := slices.Collect(p.Words); !slices.Equal(got, words) {
 			t.Errorf("%d words: %d came back", n, len(got))
 		}

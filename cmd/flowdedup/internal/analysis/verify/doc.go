@@ -5,6 +5,7 @@
 //
 // With the code that it checks it shares only the reading of files, the reassembly of fragments
 // (package reassemble), the definition of an identity (packages headers and identity) and the
-// boundaries of landmark windows (package calendar). Packets are compared byte by byte. Identities are looked up by their SHA-256 in a plain
-// hash table, which holds 128 bits of it. There is no filter, no kernel, and no second thread.
+// boundaries of landmark windows (package calendar). Packets are compared byte by byte. Identities are
+// looked up in a plain hash table by 128 bits of hash/maphash. There is no filter, no kernel, and no
+// second thread.
 package verify

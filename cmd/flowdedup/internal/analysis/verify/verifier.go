@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -57,7 +58,7 @@ type Verifier struct {
 	identity *identity.Identity
 	decoder  *headers.Decoder
 	within   *traits.SightingReader // nil where no header or interface has to be in common
-	digester *shaDigester
+	digester *hashDigester
 	order    *order             // nil for an input that was not sorted
 	joiner   *reassemble.Joiner // of fragments in a sorted input, else nil
 	cutter   *cutter            // nil for an output that was not cut
@@ -121,7 +122,7 @@ func New(cfg Config, output, duplicates []capture.Source) (*Verifier, error) {
 	v := &Verifier{
 		cfg: cfg, out: newCursors(output), dup: newCursors(duplicates), identity: identity.New(cfg.Identity),
 		decoder:  headers.NewDecoder(cfg.Identity.Decode()),
-		digester: new(shaDigester), unfit: newUnfit(&cfg),
+		digester: &hashDigester{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}, unfit: newUnfit(&cfg),
 	}
 	if len(duplicates) > 0 {
 		v.balance = map[digest.Digest]removal{}
@@ -354,16 +355,17 @@ func (v *Verifier) rest(files cursors, kind Kind) (n uint64) {
 	return n
 }
 
-// shaDigester digests identities by the first 128 bits of SHA-256 (FIPS 180-4).
-type shaDigester struct {
+// hashDigester digests identities by two hashes of the Go runtime under secret seeds: package digest is
+// under check, too.
+type hashDigester struct {
+	seeds   [2]maphash.Seed
 	message []byte
 }
 
 // SumMessages implements digest.MessageDigester.
-func (d *shaDigester) SumMessages(dst []digest.Digest, buf []byte, msgs []digest.Message) {
+func (d *hashDigester) SumMessages(dst []digest.Digest, buf []byte, msgs []digest.Message) {
 	for i, m := range msgs {
 		d.message = append(binary.LittleEndian.AppendUint64(d.message[:0], m.Tweak), buf[m.Off:][:m.Len]...)
-		sum := sha256.Sum256(d.message)
-		dst[i] = digest.Digest{binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])}
+		dst[i] = digest.Digest{maphash.Bytes(d.seeds[0], d.message), maphash.Bytes(d.seeds[1], d.message)}
 	}
 }
