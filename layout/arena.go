@@ -21,9 +21,8 @@ const smallPage = 4 << 10
 // memory meanwhile, so larger steps would stall goroutines that need some.
 const populateStep = 2 * hugePage
 
-// maxLines keeps every size that is computed from a line count, alignment included,
-// within an int.
-var maxLines = (math.MaxInt - systemHuge) / LineSize
+// maxLines keeps the size of all lines within an int.
+const maxLines = math.MaxInt / LineSize
 
 // ErrArenaSize is wrapped by NewArena's error when no memory of that size can exist.
 var ErrArenaSize = errors.New("layout: arena size out of range")
@@ -45,15 +44,10 @@ type Arena struct {
 // MiB wait for further arenas of the same size. The error wraps ErrArenaSize if n is below 1
 // or more than can be addressed, else the refusal of the system.
 func NewArena(n int) (*Arena, error) {
-	if n < 1 || n > maxLines {
+	if n < 1 || n > maxLines || n*LineSize > math.MaxInt-alignment(n*LineSize) {
 		return nil, fmt.Errorf("%w: %d lines", ErrArenaSize, n)
 	}
-	size, align := n*LineSize, LineSize
-	for _, page := range []int{hugePage, systemHuge} {
-		if size >= page {
-			align = page
-		}
-	}
+	size, align := n*LineSize, alignment(n*LineSize)
 	mapping, err := mapMemory(size + align - LineSize)
 	if err != nil {
 		return nil, fmt.Errorf("layout: %d bytes of memory: %w", size, err)
@@ -68,6 +62,17 @@ func NewArena(n int) (*Arena, error) {
 	a := &Arena{lines: lines, mapping: mapping, align: align}
 	a.pins.Store(1)
 	return a, nil
+}
+
+// alignment returns the alignment of an arena of size bytes.
+func alignment(size int) int {
+	switch {
+	case size < hugePage:
+		return LineSize
+	case size < systemHuge():
+		return hugePage
+	}
+	return systemHuge()
 }
 
 // Pin returns the lines, and keeps them and their content in place until Unpin is called,

@@ -15,7 +15,7 @@ import (
 )
 
 // systemHuge is the size of the system's huge pages.
-var systemHuge = systemHugeIn(os.DirFS("/"))
+var systemHuge = sync.OnceValue(func() int { return systemHugeIn(os.DirFS("/")) })
 
 // systemHugeIn returns hugePage where huge pages are smaller: s390x has pages of 1 MiB.
 func systemHugeIn(root fs.FS) int {

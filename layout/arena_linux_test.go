@@ -27,7 +27,7 @@ func TestSystemHuge(t *testing.T) {
 func TestLargeHuge(t *testing.T) {
 	const page = 32 << 20
 	before := systemHuge
-	systemHuge = page
+	systemHuge = func() int { return page }
 	defer func() { systemHuge = before }()
 	a, err := NewArena(2 * page / LineSize)
 	if err != nil {

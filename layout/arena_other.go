@@ -12,7 +12,7 @@ import (
 // when it cannot deliver: 1 TiB, or 1 GiB where pointers have 32 bits.
 const maxHeap = 1 << (30 + 10*(^uintptr(0)>>63))
 
-const systemHuge = hugePage
+func systemHuge() int { return hugePage }
 
 // mapMemory returns size bytes of the heap, or ErrArenaSize.
 func mapMemory(size int) ([]byte, error) {

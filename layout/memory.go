@@ -5,8 +5,7 @@ package layout
 import (
 	"cmp"
 	"math"
-
-	"github.com/klauspost/cpuid/v2"
+	"slices"
 )
 
 const (
@@ -63,25 +62,29 @@ func Caches() CacheSizes { return sane(reportedCaches()) }
 
 // reportedCaches has 0 for sizes that neither the CPU nor the system says.
 func reportedCaches() CacheSizes {
-	c := cpuid.CPU.Cache
-	if c.L1D > 0 && c.L2 > 0 && c.L3 > 0 {
-		return CacheSizes{c.L1D, c.L2, c.L3}
+	c := cpuCaches()
+	if c.L1 > 0 && c.L2 > 0 && c.L3 > 0 {
+		return c
 	}
 	s := systemCaches()
-	return CacheSizes{L1: cmp.Or(max(c.L1D, 0), s.L1), L2: cmp.Or(max(c.L2, 0), s.L2), L3: cmp.Or(max(c.L3, 0), s.L3)}
+	return CacheSizes{L1: cmp.Or(c.L1, s.L1), L2: cmp.Or(c.L2, s.L2), L3: cmp.Or(c.L3, s.L3)}
+}
+
+// of returns the size of a level, nil for others.
+func (c *CacheSizes) of(level int) *int {
+	if level < 1 || level > 3 {
+		return nil
+	}
+	return [...]*int{&c.L1, &c.L2, &c.L3}[level-1]
 }
 
 // level returns the size of the cache with a name: "l1", "l2" or "l3".
 func (c CacheSizes) level(name string) (bytes int, ok bool) {
-	switch name {
-	case "l1":
-		return c.L1, true
-	case "l2":
-		return c.L2, true
-	case "l3":
-		return c.L3, true
+	size := c.of(slices.Index([]string{"", "l1", "l2", "l3"}, name))
+	if size == nil {
+		return 0, false
 	}
-	return 0, false
+	return *size, true
 }
 
 // Assumed reports whether neither the CPU nor the system says the size that Budget returns.

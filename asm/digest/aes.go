@@ -30,8 +30,8 @@ import (
 // The proofs hold for one use of a key: give Sum16, Sum48 and SumMessages keys of their own.
 //
 // Kernels for CPUs with AES instructions read nothing at places that depend on the key. Others do,
-// from polyvalTables, and twins also from the tables of [crypto/aes]. So does NewAES, once. A POLYVAL
-// without tables takes longer: with products of masked integers, or of bytes by arm64's vectors.
+// from polyvalTables, and twins also from the tables of [crypto/aes]. A POLYVAL without tables takes
+// longer: with products of masked integers, or of bytes by arm64's vectors.
 //
 // All three write the digest of input i to dst[i]. Digests are the same on every CPU. An
 // AES is immutable, so any number of goroutines may use it at once. No method allocates.
@@ -49,9 +49,9 @@ func NewAES(key [16]byte) *AES { return newAES(key, cpu.BestAES) }
 
 func newAES(key [16]byte, level cpu.Level) *AES {
 	a := &AES{block: newAESBlock(key), schedule: newAESSchedule(key), level: level}
-	a.messages, a.tables = newMessageKey(a.block)
-	if level > cpu.NEON {
-		a.tables = nil // Kernels multiply.
+	a.messages = newMessageKey(a.block)
+	if level <= cpu.NEON { // else kernels multiply
+		a.tables = newPolyvalTables(a.messages.hash.powers[0].power)
 	}
 	return a
 }
@@ -72,13 +72,12 @@ type messageKey struct {
 }
 
 // newMessageKey derives the keys from the key of block.
-func newMessageKey(block cipher.Block) (*messageKey, *polyvalTables) {
+func newMessageKey(block cipher.Block) *messageKey {
 	point, key := [16]byte{1}, [16]byte{2}
 	block.Encrypt(point[:], point[:])
 	block.Encrypt(key[:], key[:])
 	h := Digest{binary.LittleEndian.Uint64(point[:8]), binary.LittleEndian.Uint64(point[8:])}
-	hash, tables := newPolyvalKey(h)
-	return &messageKey{schedule: *newAESSchedule(key), hash: *hash, block: newAESBlock(key)}, tables
+	return &messageKey{schedule: *newAESSchedule(key), hash: *newPolyvalKey(h), block: newAESBlock(key)}
 }
 
 // Sum16 sets dst[i] to E(keys[i]), one AES-128 encryption. It panics if dst is shorter

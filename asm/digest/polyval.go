@@ -30,9 +30,9 @@ const polyvalBlocks = 16
 // polyvalLongest is the same for the kernels of VAES. Packets of Ethernet have at most as many.
 const polyvalLongest = 96
 
-// newPolyvalKey returns the key for the point h, and its tables.
-func newPolyvalKey(h Digest) (*polyvalKey, *polyvalTables) {
-	k, tables := new(polyvalKey), newPolyvalTables(h)
+// newPolyvalKey returns the key for the point h. No place that it reads depends on h.
+func newPolyvalKey(h Digest) *polyvalKey {
+	k, multiples := new(polyvalKey), newPolyvalMultiples(h)
 	low, high := h[0], h[1]
 	for i := range polyvalLongest {
 		k.descending[polyvalLongest-1-i] = Digest{low, high}
@@ -40,9 +40,36 @@ func newPolyvalKey(h Digest) (*polyvalKey, *polyvalTables) {
 		if i < polyvalBlocks {
 			k.powers[i] = polyvalPower{Digest{low, high}, Digest{low ^ high, low ^ high}}
 		}
-		low, high = tables.times(low, high)
+		low, high = multiples.times(low, high)
 	}
-	return k, tables
+	return k
+}
+
+// polyvalMultiples has the product of H and x^i as element i.
+type polyvalMultiples [128]Digest
+
+func newPolyvalMultiples(h Digest) *polyvalMultiples {
+	m := new(polyvalMultiples)
+	low, high := h[0], h[1]
+	for range len(m) / 8 {
+		low, high = overX8(low, high)
+	}
+	for i := range m {
+		m[i] = Digest{low, high}
+		low, high = polyvalTimesX(low, high)
+	}
+	return m
+}
+
+// times multiplies by H.
+func (m *polyvalMultiples) times(low, high uint64) (productLow, productHigh uint64) {
+	for i := range 64 {
+		a, b := &m[i], &m[64+i]
+		inLow, inHigh := -(low >> i & 1), -(high >> i & 1)
+		productLow ^= a[0]&inLow ^ b[0]&inHigh
+		productHigh ^= a[1]&inLow ^ b[1]&inHigh
+	}
+	return productLow, productHigh
 }
 
 // polyvalTables multiplies by H without instructions for products of polynomials. Table i has the
@@ -54,16 +81,10 @@ type polyvalTables [16][256]Digest
 
 func newPolyvalTables(h Digest) *polyvalTables {
 	t := new(polyvalTables)
-	low, high := h[0], h[1]
-	for range t {
-		low, high = overX8(low, high)
-	}
-	for i := range t {
-		for bit := 1; bit < len(t[i]); bit *= 2 {
-			for b := range bit {
-				t[i][bit+b] = Digest{t[i][b][0] ^ low, t[i][b][1] ^ high}
-			}
-			low, high = polyvalTimesX(low, high)
+	for i, m := range newPolyvalMultiples(h) {
+		table, bit := &t[i/8], 1<<(i%8)
+		for b := range bit {
+			table[bit+b] = Digest{table[b][0] ^ m[0], table[b][1] ^ m[1]}
 		}
 	}
 	return t

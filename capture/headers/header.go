@@ -57,19 +57,14 @@ const (
 const linkFlags = FlagVLAN | FlagDst | FlagSrc
 
 // protocolNames has the common names of IP protocols.
-var protocolNames = func() (names [256]string) {
-	for number, name := range map[int]string{
-		iana.ProtoHopByHop: "hopopt", iana.ProtoICMP: "icmp", iana.ProtoIGMP: "igmp", iana.ProtoIPv4: "ipip", iana.ProtoTCP: "tcp", iana.ProtoUDP: "udp",
-		iana.ProtoDCCP: "dccp", iana.ProtoIPv6: "ip6ip", iana.ProtoRouting: "ipv6-route", iana.ProtoFragment: "ipv6-frag", iana.ProtoGRE: "gre",
-		iana.ProtoESP: "esp", iana.ProtoAH: "ah", iana.ProtoICMPv6: "icmpv6", iana.ProtoNoNext: "ipv6-nonxt", iana.ProtoDstOpts: "ipv6-opts",
-		iana.ProtoEIGRP: "eigrp", iana.ProtoOSPF: "ospf", iana.ProtoEtherIP: "etherip", iana.ProtoPIM: "pim", iana.ProtoIPComp: "ipcomp",
-		iana.ProtoVRRP: "vrrp", iana.ProtoL2TP: "l2tp", iana.ProtoSCTP: "sctp", iana.ProtoMobility: "mobility", iana.ProtoUDPLite: "udplite",
-		iana.ProtoMPLS: "mpls", iana.ProtoHIP: "hip", iana.ProtoShim6: "shim6", iana.ProtoEthernet: "ethernet",
-	} {
-		names[number] = name
-	}
-	return names
-}()
+var protocolNames = [256]string{
+	iana.ProtoHopByHop: "hopopt", iana.ProtoICMP: "icmp", iana.ProtoIGMP: "igmp", iana.ProtoIPv4: "ipip", iana.ProtoTCP: "tcp", iana.ProtoUDP: "udp",
+	iana.ProtoDCCP: "dccp", iana.ProtoIPv6: "ip6ip", iana.ProtoRouting: "ipv6-route", iana.ProtoFragment: "ipv6-frag", iana.ProtoGRE: "gre",
+	iana.ProtoESP: "esp", iana.ProtoAH: "ah", iana.ProtoICMPv6: "icmpv6", iana.ProtoNoNext: "ipv6-nonxt", iana.ProtoDstOpts: "ipv6-opts",
+	iana.ProtoEIGRP: "eigrp", iana.ProtoOSPF: "ospf", iana.ProtoEtherIP: "etherip", iana.ProtoPIM: "pim", iana.ProtoIPComp: "ipcomp",
+	iana.ProtoVRRP: "vrrp", iana.ProtoL2TP: "l2tp", iana.ProtoSCTP: "sctp", iana.ProtoMobility: "mobility", iana.ProtoUDPLite: "udplite",
+	iana.ProtoMPLS: "mpls", iana.ProtoHIP: "hip", iana.ProtoShim6: "shim6", iana.ProtoEthernet: "ethernet",
+}
 
 // Protocol is the protocol that the IP header of a frame names: an IP protocol number, or
 // NonIP.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/enum"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
@@ -27,17 +26,16 @@ const (
 	prpPaths Path = 0x20
 )
 
-// pathNames has the names of paths.
-var pathNames = func() (names [1 << 6]string) {
-	for n := range 1 << 4 {
-		names[int(hsrPaths)+n] = fmt.Sprintf("HSR path %d", n)
-		names[int(prpPaths)+n] = fmt.Sprintf("LAN %X", n)
-	}
-	return names
-}()
-
 // String returns "LAN A", "LAN B" or such as "HSR path 1", and "" for NoPath.
-func (p Path) String() string { return enum.Name(pathNames[:], p) }
+func (p Path) String() string {
+	switch {
+	case p.Ring():
+		return fmt.Sprintf("HSR path %d", uint8(p&^hsrPaths))
+	case p&prpPaths != 0:
+		return fmt.Sprintf("LAN %X", uint8(p&^prpPaths))
+	}
+	return ""
+}
 
 // IsSecond reports whether p is the second path of its pair, such as LAN B.
 func (p Path) IsSecond() bool { return p&1 != 0 }

@@ -179,11 +179,12 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 func (w *sectionWriter) pcapRun(b *capture.Batch, lo, hi int) (next int) {
 	from := b.Frames[lo].Interface
 	t := w.targets[from]
-	if !t.fromPcap() || b.Comments.Size() > 0 {
+	if !t.fromPcap() {
 		return lo
 	}
+	commented := b.Comments.Size() > 0
 	buf, used := w.out.buf[:cap(w.out.buf)], len(w.out.buf)
-	for next = lo; next < hi && b.Frames[next].Interface == from; next++ {
+	for next = lo; next < hi && b.Frames[next].Interface == from && !(commented && len(b.Comments.Of(next)) > 0); next++ {
 		f, data := &b.Frames[next], b.Data(next)
 		n := encoding.MinPacketLen + (len(data)+3)&^3
 		if n >= directSize || n > len(buf)-used {

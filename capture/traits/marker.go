@@ -321,9 +321,11 @@ const touchAhead = 128
 
 // touch loads the newest of the chains of digests. No load waits for the others, so they overlap.
 func (m *memory) touch(digests []digest.Digest) {
+	touched := uint64(0)
 	for _, d := range digests {
-		m.touched += *m.chain(d)
+		touched |= *m.chain(d)
 	}
+	m.touched |= touched
 }
 
 // enter makes room for a packet that was kept, for the caller to describe.

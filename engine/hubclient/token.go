@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -121,15 +120,19 @@ const TokenVariable = "FLOWDEDUP_TOKEN"
 // maxToken bounds the size of a file with a token.
 const maxToken = 1 << 20
 
-// tokenLike matches tokens of all versions.
-var tokenLike = regexp.MustCompile(`^fd[0-9]+:`)
+// tokenLike reports whether a text begins as tokens of all versions.
+func tokenLike(text string) bool {
+	number, _, ok := strings.Cut(text, ":")
+	number, fd := strings.CutPrefix(number, "fd")
+	return ok && fd && number != "" && strings.Trim(number, "0123456789") == ""
+}
 
 // FindToken returns the token that a user gives: as text, by the name of a file that
 // contains it, or by the URL of a server, with the token in TokenVariable. Errors about
 // the text of a token wrap ErrToken.
 func FindToken(where string) (Token, error) {
 	switch {
-	case tokenLike.MatchString(where):
+	case tokenLike(where):
 		return DecodeToken(where)
 	case strings.Contains(where, "://"):
 		line := os.Getenv(TokenVariable)

@@ -5,6 +5,7 @@ package sizing
 import (
 	"math"
 	"slices"
+	"sync"
 )
 
 // Bin holds the share of the repeats whose gap is at most Upto and above the Upto of the
@@ -78,7 +79,7 @@ type histogram struct {
 }
 
 // edges are the ends of a histogram's bins, ascending whole numbers up to 2^60.
-var edges = func() []float64 {
+var edges = sync.OnceValue(func() []float64 {
 	var all []float64
 	for i := 0; i <= 60*binsPerOctave; i++ {
 		edge := math.Floor(math.Exp2(float64(i) / binsPerOctave))
@@ -87,13 +88,13 @@ var edges = func() []float64 {
 		}
 	}
 	return all
-}()
+})
 
 // add counts a gap, clamped to 1 to 2^60, with a weight.
 func (h *histogram) add(gap, weight float64) {
 	gap = math.Max(1, math.Min(gap, maxElements))
 	h.longest = math.Max(h.longest, gap)
-	i, _ := slices.BinarySearch(edges, gap)
+	i, _ := slices.BinarySearch(edges(), gap)
 	for len(h.counts) <= i {
 		h.counts = append(h.counts, 0)
 	}
@@ -115,7 +116,7 @@ func (h *histogram) result() Gaps {
 	}
 	gaps := make(Gaps, len(h.counts))
 	for i, n := range h.counts {
-		gaps[i] = Bin{Upto: math.Min(edges[i], h.longest), Share: n / sum}
+		gaps[i] = Bin{Upto: math.Min(edges()[i], h.longest), Share: n / sum}
 	}
 	return gaps
 }

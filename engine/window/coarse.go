@@ -4,6 +4,7 @@ package window
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -20,10 +21,11 @@ type CoarseConfig struct {
 	// Fine chooses cells of 40 bits in place of 32.
 	Fine bool
 	// Memory is the filter's memory, in bytes, rounded down to whole lines of 64. 0
-	// stands for DefaultCoarseMemory, with layout.MemoryBudget as Limit.
+	// stands for DefaultCoarseMemory, with math.MaxInt as Limit.
 	Memory int
 	// Limit is the size, in bytes, that the filter may grow to where the traffic needs
 	// more than Memory. A filter whose Limit is not above its Memory does not grow.
+	// math.MaxInt stands for layout.MemoryBudget when the filter first would grow.
 	Limit int
 	// Refresh makes a copy renew the memory of its original.
 	Refresh bool
@@ -78,7 +80,7 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 		return nil, fmt.Errorf("%w: coarse rows need a window of time or of packets", engine.ErrWindow)
 	}
 	if cfg.Memory == 0 {
-		cfg.Limit = layout.MemoryBudget()
+		cfg.Limit = math.MaxInt
 		cfg.Memory = DefaultCoarseMemory(cfg.Window, cfg.Fine, 0)
 	}
 	tick, window := coarseTicks(cfg.Window, cfg.Fine)

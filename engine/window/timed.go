@@ -4,6 +4,7 @@ package window
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
@@ -15,11 +16,12 @@ import (
 type TimedConfig struct {
 	Window Window
 	// Memory is the filter's memory, in bytes, rounded down to whole lines of 64. 0
-	// stands for DefaultTimedMemory of the window, with layout.MemoryBudget as Limit.
+	// stands for DefaultTimedMemory of the window, with math.MaxInt as Limit.
 	Memory int
 	// Limit is the size, in bytes, that the filter may grow to where the traffic needs
 	// more than Memory. A filter whose Limit is not above its Memory, or without a
-	// window, does not grow.
+	// window, does not grow. math.MaxInt stands for layout.MemoryBudget when the filter
+	// first would grow.
 	Limit int
 	// FPR bounds the probability that an element without a twin is taken for a copy; 0
 	// stands for engine.DefaultFPR. Where the usual 40 bits of fingerprint (36 with
@@ -88,7 +90,7 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 		return nil, err
 	}
 	if cfg.Memory == 0 {
-		cfg.Limit = layout.MemoryBudget()
+		cfg.Limit = math.MaxInt
 		cfg.Memory = DefaultTimedMemory(cfg.Window, 0)
 	}
 	tick, window := int64(1), int64(1)

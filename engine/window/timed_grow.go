@@ -5,6 +5,7 @@ package window
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
@@ -30,7 +31,7 @@ const (
 // not depend on batches or workers. The memory is populated between the decision and
 // growing.
 type growth[R any] struct {
-	limit int    // limit of the size of all rows, in bytes; 0 for a filter that does not grow
+	limit int    // limit of the size of all rows, in bytes; 0 for a filter that does not grow, math.MaxInt for the budget
 	at    uint64 // the position from which on the filter grows, or 0
 	lines int    // the number of lines then
 	next  *preparedRows
@@ -123,6 +124,9 @@ func (g *growth[R]) mayPlan() bool { return g.limit > 0 && g.at == 0 && !g.refus
 // of lines, and all rows together take memory bytes. A window needs need lines, including
 // spare ones.
 func (g *growth[R]) plan(position uint64, lines, memory, need int) {
+	if g.limit == math.MaxInt {
+		g.limit = layout.MemoryBudget() // read from files of the system, which most filters do not need
+	}
 	least := int(leastGrowth * float64(lines))
 	room := (g.limit - memory) / layout.LineSize
 	if len(g.older) == maxOlder || least > room {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 )
@@ -105,7 +106,7 @@ func without(one Group, groups []Group) (others []Group) {
 }
 
 // head matches the flag and the space in front of its explanation.
-var head = regexp.MustCompile(`^ +(-\S, )?--\S+( \S+)? {2,}`)
+var head = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ +(-\S, )?--\S+( \S+)? {2,}`) })
 
 // shorten leaves out what a long line adds behind the end of a clause. If there is too little in
 // front of it, the line is folded.
@@ -113,7 +114,7 @@ func shorten(line string, columns int) string {
 	if len(line) <= columns {
 		return line
 	}
-	flag := head.FindString(line)
+	flag := head().FindString(line)
 	for _, clause := range []string{"; ", ": ", " ("} {
 		end := strings.LastIndex(line[:columns+1], clause)
 		if end >= len(flag)+leastClause && strings.Count(line[:end], "(") == strings.Count(line[:end], ")") {

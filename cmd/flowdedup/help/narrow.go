@@ -5,6 +5,7 @@ package help
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Columns is the most that a line of help has, and has where it is not on a terminal: a terminal
@@ -23,7 +24,7 @@ func width(terminal int) int {
 }
 
 // item is the beginning of an item of a list, up to its text.
-var item = regexp.MustCompile(`^ +(?:- |\S+(?: \S+)*  +)`)
+var item = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ +(?:- |\S+(?: \S+)*  +)`) })
 
 // fill fits text that has lines of at most Columns to fewer. Paragraphs, and items of lists
 // whose later lines stand below their text, are folded anew. Other lines that do not begin at the
@@ -48,13 +49,13 @@ func fill(text string, columns int) string {
 		case inside != "" && len(words) > 0 && indent == len(head):
 			words = append(words, strings.Fields(line)...)
 			continue
-		case inside == "" || indent > 0 && !item.MatchString(line):
+		case inside == "" || indent > 0 && !item().MatchString(line):
 			flush()
 			out = append(out, line)
 			continue
 		}
 		flush()
-		head = item.FindString(line)
+		head = item().FindString(line)
 		words = strings.Fields(line[len(head):])
 	}
 	flush()

@@ -24,11 +24,11 @@ import (
 // errFile is wrapped by errors about the content of a file of settings.
 var errFile = errors.New("settings")
 
-// fileFlag names the flag of the file, and mostBytes is how long the file may be.
-const (
-	fileFlag  = "config"
-	mostBytes = 1 << 20
-)
+// FileFlag names the flag of the file.
+const FileFlag = "config"
+
+// mostBytes is how long the file may be.
+const mostBytes = 1 << 20
 
 // Define gives a command, and all below it, the flag --config, and has their other flags take
 // values of the file and of the environment before a command runs. The variable of a flag has
@@ -36,7 +36,7 @@ const (
 // of values pass through wrap. A variable with the prefix that is almost the name of a flag is
 // passed to warn, and others belong to somebody else. It takes the command's PersistentPreRunE.
 func Define(root *cobra.Command, prefix string, wrap func(error) error, warn func(*cobra.Command, error)) {
-	root.PersistentFlags().String(fileFlag, "", "`file` (TOML) with values of flags; "+prefix+"<FLAG> in the environment overrules it")
+	root.PersistentFlags().String(FileFlag, "", "`file` (TOML) with values of flags; "+prefix+"<FLAG> in the environment overrules it")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := apply(cmd, prefix); err != nil {
 			return wrap(err)
@@ -106,7 +106,7 @@ func apply(cmd *cobra.Command, prefix string) error {
 		}
 		given[name] = true
 	}
-	path := cmd.Flag(fileFlag).Value.String()
+	path := cmd.Flag(FileFlag).Value.String()
 	if path == "" {
 		return nil
 	}
@@ -202,7 +202,7 @@ func below(root *cobra.Command, name string) *cobra.Command {
 
 // flagOf returns a flag that a file may set.
 func flagOf(c *cobra.Command, name string) *pflag.Flag {
-	if name == fileFlag || name == "help" || name == "version" {
+	if name == FileFlag || name == "help" || name == "version" {
 		return nil
 	}
 	if f := c.LocalFlags().Lookup(name); f != nil {

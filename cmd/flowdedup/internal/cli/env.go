@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -122,11 +123,22 @@ func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 }
 
 // boundHeap lets the garbage collector work before the process takes more memory than half of its
-// limit: otherwise freed memory counts against the limit of a container. GOMEMLIMIT takes
-// precedence.
+// limit: otherwise freed memory counts against the limit of a container. GOMEMLIMIT, and a lower
+// limit that a command sets, take precedence. The limit of the process is read after the first
+// collection, which a short run never has; at once with GOGC=off, which has none before a limit.
 func boundHeap() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(layout.MemoryLimit() / 2)
+	bound := func(struct{}) {
+		limit := layout.MemoryLimit() / 2
+		if lower := debug.SetMemoryLimit(limit); lower < limit {
+			debug.SetMemoryLimit(lower)
+		}
+	}
+	switch {
+	case os.Getenv("GOMEMLIMIT") != "":
+	case os.Getenv("GOGC") == "off":
+		bound(struct{}{})
+	default:
+		runtime.AddCleanup(new(*byte), bound, struct{}{})
 	}
 }
 

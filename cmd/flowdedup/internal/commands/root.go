@@ -7,7 +7,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,15 +41,48 @@ func Main(args []string, stdout, stderr io.Writer) int {
 				return err
 			}
 		}
-		return help.Run(ctx, New(e), args)
+		return help.Run(ctx, newRoot(e, needed(args)), args)
 	})
+}
+
+// commands are the commands with flags of their own. To make all takes longer than many a run.
+var commands = []struct {
+	name string
+	make func(*cli.Env) *cobra.Command
+}{
+	{"dedup", dedup.Command}, {"distinct", distinct.Command}, {"live", live.Command},
+	{"inspect", inspect.Command}, {"compare", compare.Command}, {"verify", verify.Command},
+	{"flows", flows.Command}, {"plan", plan.Command}, {"extcap", extcap.Command}, {"version", newVersion},
+}
+
+// needed returns the name of the command that a command line needs, or "" for all commands:
+// settings of the file or the environment are checked against the flags of all.
+func needed(args []string) string {
+	fromFile := func(arg string) bool { return strings.HasPrefix(arg, "--"+settings.FileFlag) }
+	fromEnvironment := func(variable string) bool { return strings.HasPrefix(variable, settingsPrefix) }
+	if len(args) == 0 || slices.ContainsFunc(args, fromFile) || slices.ContainsFunc(os.Environ(), fromEnvironment) {
+		return ""
+	}
+	name := args[0]
+	if len(args) == 1 && (name == "--version" || name == "-v") {
+		name = "version"
+	}
+	for _, c := range commands {
+		if c.name == name {
+			return name
+		}
+	}
+	return ""
 }
 
 // Root returns the command line for documentation; its commands must not be run.
 func Root() *cobra.Command { return New(new(cli.Env)) }
 
 // New returns the command line of flowdedup for an environment.
-func New(e *cli.Env) *cobra.Command {
+func New(e *cli.Env) *cobra.Command { return newRoot(e, "") }
+
+// newRoot returns the command line with the command of this name, with all commands for "".
+func newRoot(e *cli.Env, only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "flowdedup",
 		Version: version.String(),
@@ -77,8 +113,15 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(cli.SuggestFlag)
 	cli.SetHelp(root, e)
 	root.SetHelpCommand(cli.NewHelp())
-	root.AddCommand(dedup.Command(e), distinct.Command(e), live.Command(e), inspect.Command(e), compare.Command(e), verify.Command(e), flows.Command(e), plan.Command(e), extcap.Command(e), newVersion(e))
-	addCompletion(root)
+	for _, c := range commands {
+		if only == "" || only == c.name {
+			root.AddCommand(c.make(e))
+		}
+	}
+	root.CompletionOptions.DisableDefaultCmd = only != ""
+	if only == "" {
+		addCompletion(root)
+	}
 	settings.Define(root, settingsPrefix, cli.Usage, func(cmd *cobra.Command, err error) {
 		if quiet, _ := cmd.Flags().GetBool("quiet"); !quiet {
 			e.Warn(err)

@@ -5,6 +5,7 @@ package dedup
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
@@ -120,9 +121,9 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	}
 	memory, limit, cells := c.Memory, 0, c.cells()
 	if memory == 0 {
-		memory, limit = c.defaultMemory(inputBytes), layout.MemoryBudget()
-		if !c.Window.None {
-			memory = min(memory, limit)
+		memory, limit = c.defaultMemory(inputBytes), math.MaxInt
+		if !c.Window.None && memory > leastBudget {
+			memory = min(memory, layout.MemoryBudget())
 		}
 	}
 	switch {
@@ -143,6 +144,9 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		Window: span, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
 	})
 }
+
+// leastBudget is less than the memory budget of any machine, in bytes.
+const leastBudget = 4 << 20
 
 // span returns the window of the filter.
 func (c *Config) span() window.Window {
