@@ -3,7 +3,7 @@
 # Guess: HyperLogLog of the npm package bloom-filters counts few addresses best of all: with 1,024
 #        registers, 100 addresses are 100.
 # Is:    it counts half: 53 of 100, 507 of 1,000. A register keeps the position of the first 1 bit from 0
-#        on, and 0 also means that it is empty, so half of the elements leave no trace. Above some 2,000
+#        on, and 0 also means that it is empty, so half of the elements leave no trace. Above some 2,500
 #        elements another formula counts, and 10,000 are 10,188.
 # Why:   a report of the distinct addresses of a small network is half of the truth. Tests with many
 #        elements, for which sketches are made, show nothing.

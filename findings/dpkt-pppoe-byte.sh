@@ -3,7 +3,7 @@
 # Guess: dpkt writes a frame that it has read, and that nobody changed, as it was: bytes(Ethernet(frame)) is
 #        the frame.
 # Is:    of a PPPoE frame a byte is missing. dpkt reads the protocol of PPP (00 21 for IPv4) as a number, and
-#        writes it in the compressed form of a single byte, which PPPoE does not allow. The PPPoE length
+#        writes it in the compressed form of a single byte, against the advice of RFC 2516. The PPPoE length
 #        stays as it was, so it states a byte more than there is.
 # Why:   after a program of dpkt has changed addresses or times of a capture, no frame of a subscriber line
 #        equals its copy at another tap, not even frames that the program left alone.
