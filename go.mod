@@ -14,6 +14,7 @@ require (
 	github.com/itchyny/timefmt-go v0.1.9
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/klauspost/compress v1.20.3
+	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/klauspost/pgzip v1.3.0
 	github.com/minio/highwayhash v1.0.4
 	github.com/nats-io/nats.go v1.55.0

@@ -5,7 +5,8 @@ package layout
 import (
 	"cmp"
 	"math"
-	"slices"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 const (
@@ -62,29 +63,25 @@ func Caches() CacheSizes { return sane(reportedCaches()) }
 
 // reportedCaches has 0 for sizes that neither the CPU nor the system says.
 func reportedCaches() CacheSizes {
-	c := cpuCaches()
-	if c.L1 > 0 && c.L2 > 0 && c.L3 > 0 {
-		return c
+	c := cpuid.CPU.Cache
+	if c.L1D > 0 && c.L2 > 0 && c.L3 > 0 {
+		return CacheSizes{c.L1D, c.L2, c.L3}
 	}
 	s := systemCaches()
-	return CacheSizes{L1: cmp.Or(c.L1, s.L1), L2: cmp.Or(c.L2, s.L2), L3: cmp.Or(c.L3, s.L3)}
-}
-
-// of returns the size of a level, nil for others.
-func (c *CacheSizes) of(level int) *int {
-	if level < 1 || level > 3 {
-		return nil
-	}
-	return [...]*int{&c.L1, &c.L2, &c.L3}[level-1]
+	return CacheSizes{L1: cmp.Or(max(c.L1D, 0), s.L1), L2: cmp.Or(max(c.L2, 0), s.L2), L3: cmp.Or(max(c.L3, 0), s.L3)}
 }
 
 // level returns the size of the cache with a name: "l1", "l2" or "l3".
 func (c CacheSizes) level(name string) (bytes int, ok bool) {
-	size := c.of(slices.Index([]string{"", "l1", "l2", "l3"}, name))
-	if size == nil {
-		return 0, false
+	switch name {
+	case "l1":
+		return c.L1, true
+	case "l2":
+		return c.L2, true
+	case "l3":
+		return c.L3, true
 	}
-	return *size, true
+	return 0, false
 }
 
 // Assumed reports whether neither the CPU nor the system says the size that Budget returns.

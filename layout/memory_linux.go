@@ -147,8 +147,7 @@ func cachesIn(root fs.FS) (c CacheSizes) {
 			return strings.Join(readLines(root, path.Join(dir, name)), "")
 		}
 		kib, err := strconv.Atoi(strings.TrimSuffix(word("size"), "K"))
-		level, _ := strconv.Atoi(word("level"))
-		if size := c.of(level); size != nil && err == nil && word("type") != "Instruction" {
+		if size := map[string]*int{"1": &c.L1, "2": &c.L2, "3": &c.L3}[word("level")]; size != nil && err == nil && word("type") != "Instruction" {
 			*size = kib << 10
 		}
 	}

@@ -4,54 +4,35 @@
 
 package cpu
 
-import (
-	"golang.org/x/sys/cpu"
-
-	"github.com/flowdedup/flowdedup/layout"
-)
+import "github.com/klauspost/cpuid/v2"
 
 // Levels returns the levels that the CPU has, the best last.
 func Levels() []Level {
 	all := []Level{Generic}
-	if x := &cpu.X86; !x.HasAVX2 || !x.HasBMI1 || !x.HasBMI2 || !x.HasPOPCNT {
+	if !cpuid.CPU.Supports(cpuid.AVX2, cpuid.BMI1, cpuid.BMI2, cpuid.POPCNT) {
 		return all
 	}
 	all = append(all, AVX2)
-	if hasAVX512() {
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL) {
 		all = append(all, AVX512)
 	}
 	return all
 }
 
-func hasAVX512() bool {
-	x := &cpu.X86
-	return x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL
-}
-
 // AESLevels returns the levels for AES that the CPU has, the best last.
 func AESLevels() []Level {
-	all, x := []Level{Generic}, &cpu.X86
-	if !x.HasAES || !x.HasPCLMULQDQ || !x.HasAVX {
-		return all
+	all := []Level{Generic}
+	if cpuid.CPU.Supports(cpuid.AESNI, cpuid.CLMUL, cpuid.AVX) {
+		all = append(all, AESNI)
 	}
-	all = append(all, AESNI)
-	if !x.HasAVX2 || !hasVectorAES() {
-		return all
+	if cpuid.CPU.Supports(cpuid.VAES, cpuid.VPCLMULQDQ, cpuid.AESNI, cpuid.CLMUL, cpuid.AVX2) {
+		all = append(all, VAES256)
 	}
-	all = append(all, VAES256)
-	if hasAVX512() && x.HasBMI2 {
+	if cpuid.CPU.Supports(cpuid.VAES, cpuid.VPCLMULQDQ, cpuid.CLMUL, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.BMI2) {
 		all = append(all, VAES)
 	}
 	return all
 }
 
-// hasVectorAES reports VAES and VPCLMULQDQ. Package cpu has them only beside AVX-512, and some CPUs
-// with AVX2 have them, too (Intel SDM 2A, CPUID leaf 7).
-func hasVectorAES() bool {
-	const both = 1<<9 | 1<<10
-	_, _, ecx, _ := layout.CPUID(7, 0)
-	return ecx&both == both
-}
-
 // CountsBits says whether AVX512 can count the bits of vectors (VPOPCNTDQ).
-var CountsBits = cpu.X86.HasAVX512VPOPCNTDQ
+var CountsBits = cpuid.CPU.Supports(cpuid.AVX512VPOPCNTDQ)
