@@ -14,7 +14,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/engine/window"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // fingerprint is the width of the fingerprints of window.Timed, in bits.
@@ -41,20 +40,19 @@ func TestTimedLookups(t *testing.T) {
 		}
 	}
 	for _, cut := range []int{16, 8, 0} {
-		for _, l := range []*lookups{{interval: 2, full: true}, {interval: 55}} {
-			t.Run(fmt.Sprintf("bits=%d/full=%v", fingerprint-cut, l.full), func(t *testing.T) {
+		for _, l := range []*lookups{{cells: 12, interval: 2}, {cells: 2.4, interval: 55}} {
+			t.Run(fmt.Sprintf("bits=%d/cells=%v", fingerprint-cut, l.cells), func(t *testing.T) {
 				if whole == "" && cut < 16 {
 					t.Skip("FLOWDEDUP_LOOKUPS is not set")
 				}
-				bound := math.Ldexp(2*layout.TimedCells, cut-fingerprint)
-				if cut == 0 {
-					l.run(t, n, cut)
-				} else {
+				if cut > 0 {
 					l.run(t, n/10, cut)
+				} else {
+					l.run(t, n, cut)
 				}
-				t.Logf("%s; promise %.3g", l, bound)
-				low, high := poissonInterval(l.copies, 1e-6)
-				if expected := bound * float64(l.done); expected < low || l.full && expected > high {
+				expected := math.Ldexp(l.cells, cut-fingerprint) * float64(l.done)
+				t.Logf("%s; %.4g expected", l, expected)
+				if low, high := poissonInterval(l.copies, 1e-6); expected < low || expected > high {
 					t.Errorf("%d copies, expected %.1f", l.copies, expected)
 				}
 			})
@@ -64,8 +62,8 @@ func TestTimedLookups(t *testing.T) {
 
 // lookups are counts of a filter of the usual size, which does not grow.
 type lookups struct {
-	interval int64 // nanoseconds from element to element
-	full     bool  // lines have no room for a window
+	cells    float64 // that an element meets, of its window
+	interval int64   // nanoseconds from element to element
 	done     int
 	copies   int
 }

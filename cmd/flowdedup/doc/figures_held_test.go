@@ -28,6 +28,7 @@ var heldFigures = []struct{ page, text, folder, test string }{
 	{manual + "browser.md", "is one file of 9.7 MB", dist, "TestBrowserSize"},
 	{manual + "browser.md", "loads 7.3 MB", dist, "TestBrowserSize"},
 	{manual + "accuracy.md", "| 128 | 0.76 % | 7·10⁻⁹ % | 2·10⁻¹⁴ % |", "engine/sizing", "TestManualMisses"},
+	{manual + "accuracy.md", "| 24 | 12 | 10⁹ | 715 | 728 |", "bench", "TestTimedLookups"},
 	{manual + "plan.md", "within a fifth, below 1 % a third", "engine/sizing", "TestReplay"},
 	{manual + "recipes.md", "40 of 292 copies", dedupTests, "TestManualFigures"},
 	{manual + "keep.md", "| `--keep flow` | 319 | 14 | 0 |", "bench/analyzers", "TestFigures"},

@@ -15,7 +15,7 @@ var promises = []struct {
 	begins string
 	tests  []string
 }{
-	{"Each packet of the input is in the output,", []string{"cmd/flowdedup/internal/verify: TestScripts/verify", "cmd/flowdedup/internal/dedup: TestDedupModel TestPreferModel", "engine/window: TestTimedFPR"}},
+	{"Each packet of the input is in the output,", []string{"cmd/flowdedup/internal/verify: TestScripts/verify", "cmd/flowdedup/internal/dedup: TestDedupModel TestPreferModel", "engine/window: TestTimedFPR", "bench: TestTimedLookups"}},
 	{"A right packet is no copy of a packet", []string{"cmd/flowdedup/internal/dedup: TestEvasions TestEvasionsVerified", "asm/headers: TestFindBroken"}},
 	{"Packets stay as they were, in order (without `--strip`,", []string{"capture/pcapfile: FuzzWriterRoundTrip TestCopyPcapNG TestCopyPcap", "cmd/flowdedup/internal/dedup: TestDedupModelBundled"}},
 	{"The result does not depend on threads, batches, or the CPU.", []string{"cmd/flowdedup/internal/cli: TestWorkers TestBatchEnds", "engine/window: TestTimed", "asm/digest: TestAESMessageLevels"}},
