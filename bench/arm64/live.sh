@@ -3,7 +3,8 @@
 # Boots Debian's kernel for arm64 in qemu-system-aarch64, and runs the tests of live capture and of AF_XDP
 # there, in network namespaces with veth. Packages come from the sources of this Debian, into a folder of
 # their own. Left out are tests that rename an interface while it is up, as kernels do from 6.2 on, and
-# tests of frames in several pieces, which AF_XDP has from 6.6 on: 6.1 drops them without counting.
+# tests of frames in several pieces, which AF_XDP has from 6.6 on: 6.1 drops them without counting. Tests
+# with ethtool are skipped: 6.1 reports no VLAN tags to AF_XDP, and they expect no warning of that.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 for needed in apt-get dpkg-deb qemu-aarch64 qemu-system-aarch64; do
@@ -22,13 +23,12 @@ apt-get -q update >/dev/null
 kernel=$(apt-cache depends linux-image-arm64 | awk '/Depends:/ {print $2; exit}')
 depends=$(apt-cache depends --recurse --no-{recommends,suggests,conflicts,breaks,replaces,enhances} iproute2 | grep -E '^(lib|zlib)' | sort -u)
 # shellcheck disable=SC2086
-(cd "$dir/packages" && apt-get -q download "$kernel" busybox-static iproute2 ethtool $depends >/dev/null)
+(cd "$dir/packages" && apt-get -q download "$kernel" busybox-static iproute2 $depends >/dev/null)
 unset APT_CONFIG
 for package in "$dir"/packages/*.deb; do dpkg-deb -x "$package" "$dir/sys"; done
 cd "$dir"
 cp sys/bin/busybox root/bin/
 cp -L sys/bin/ip root/sbin/
-cp sys/sbin/ethtool root/sbin/
 mkdir -p root/lib root/usr/lib
 cp -a sys/lib/aarch64-linux-gnu sys/lib/ld-linux-aarch64.so.1 root/lib/
 cp -a sys/usr/lib/aarch64-linux-gnu root/usr/lib/
