@@ -21,15 +21,17 @@ import (
 const packets = 50_000
 
 // budgets are the most instructions a packet, which only fall. Frames have 64 bytes with FCS; vxlan
-// has them in a tunnel.
+// has them in a tunnel. Without AES instructions there are kernels for arm64 alone.
 var budgets = []struct {
 	command, capture string
 	arm64, avx2      float64
+	debug            string
 }{
-	{"dedup", "udp", 460, 412},
-	{"dedup -w /dev/null", "udp", 675, 625},
-	{"dedup --identity inner", "vxlan", 700, 622},
-	{"distinct --of src,dst,flow", "udp", 360, 360},
+	{"dedup", "udp", 460, 412, ""},
+	{"dedup", "udp", 710, 0, "cpu.aes=off"},
+	{"dedup -w /dev/null", "udp", 675, 625, ""},
+	{"dedup --identity inner", "vxlan", 700, 570, ""},
+	{"distinct --of src,dst,flow", "udp", 360, 360, ""},
 }
 
 // spare is how much less a command may take before its budget falls. On a machine with much other
@@ -55,11 +57,16 @@ func TestBudgets(t *testing.T) {
 		t.Run(cpu, func(t *testing.T) {
 			c := newCounter(t, dir, cpu, plugin)
 			for _, b := range budgets {
-				got, budget := c.perPacket(t, dir, b.capture, strings.Fields(b.command)), b.arm64
+				budget := b.arm64
 				if cpu == "amd64" {
 					budget = b.avx2
 				}
-				t.Logf("%s of %s: %.1f instructions a packet", b.command, b.capture, got)
+				if budget == 0 {
+					continue
+				}
+				c.debug = b.debug
+				got := c.perPacket(t, dir, b.capture, strings.Fields(b.command))
+				t.Logf("%s of %s: %.1f instructions a packet %s", b.command, b.capture, got, b.debug)
 				switch {
 				case got > budget:
 					t.Errorf("more than the budget of %.0f", budget)
@@ -72,7 +79,7 @@ func TestBudgets(t *testing.T) {
 }
 
 // counter runs a program under qemu-user with the plugin.
-type counter struct{ plugin, qemu, program string }
+type counter struct{ plugin, qemu, program, debug string }
 
 var executed = regexp.MustCompile(`(?m)^executed (\d+)$`)
 
@@ -111,7 +118,7 @@ func (c *counter) perPacket(t *testing.T, dir, kind string, args []string) float
 // count returns how many instructions a run has executed, 0 if it fails, and what it printed.
 func (c *counter) count(args ...string) (n int, printed string) {
 	cmd := exec.Command(c.qemu, append([]string{"-cpu", "max", "-plugin", c.plugin, c.program}, args...)...)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off", "GODEBUG="+c.debug)
 	out, err := cmd.CombinedOutput()
 	if found := executed.FindSubmatch(out); found != nil && err == nil {
 		n, _ = strconv.Atoi(string(found[1]))
