@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,18 +109,8 @@ func fileHeader(link capture.LinkType, snaplen int) []byte {
 // maxOutput is far above the size of the longest program.
 const maxOutput = 4 << 20
 
-// displayNames begin fields of display filters, which Wireshark has beside capture filters.
-var displayNames = []string{"eth.", "vlan.", "arp.", "ip.", "ipv6.", "icmp.", "tcp.", "udp.", "dns.", "http.", "tls.", "frame."}
-
-// displayHint returns what to say of an expression that is a display filter, else "".
-func displayHint(expr string) string {
-	if !slices.ContainsFunc(strings.Fields(strings.Trim(expr, "!( ")), func(word string) bool {
-		return slices.ContainsFunc(displayNames, func(name string) bool { return strings.HasPrefix(word, name) })
-	}) {
-		return ""
-	}
-	return ": this looks like a display filter of Wireshark; a filter is 'tcp port 443' or 'host 192.0.2.1'"
-}
+// displayField is a field of display filters, which Wireshark has beside capture filters.
+const displayField = `(^|[ !(])(eth|vlan|arp|ipv?6?|icmp|tcp|udp|dns|http|tls|frame)\.[a-z]`
 
 // tcpdump runs tcpdump and reads the program that it prints.
 func tcpdump(ctx context.Context, stdin io.Reader, args ...string) ([]bpf.RawInstruction, error) {
@@ -138,7 +129,11 @@ func tcpdump(ctx context.Context, stdin io.Reader, args ...string) ([]bpf.RawIns
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("compile the filter with tcpdump: %w", ctx.Err())
 	case errors.As(err, &exit) && lastError(errs.buf.String()) != "":
-		return nil, fmt.Errorf("%w: tcpdump: %s%s", ErrExpression, lastError(errs.buf.String()), displayHint(args[len(args)-1]))
+		hint := ""
+		if is, _ := regexp.MatchString(displayField, args[len(args)-1]); is {
+			hint = ": this looks like a display filter of Wireshark; a filter is 'tcp port 443' or 'host 192.0.2.1'"
+		}
+		return nil, fmt.Errorf("%w: tcpdump: %s%s", ErrExpression, lastError(errs.buf.String()), hint)
 	case err != nil:
 		return nil, fmt.Errorf("compile the filter with tcpdump: %w", err)
 	}

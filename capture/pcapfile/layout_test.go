@@ -315,3 +315,32 @@ func TestFormatIdle(t *testing.T) {
 		t.Error(fmt.Sprint(buf.Len()), err)
 	}
 }
+
+// TestPcapFromOneInterface checks that a name and counts are no loss while all packets are of one
+// interface, and that other things are.
+func TestPcapFromOneInterface(t *testing.T) {
+	file := func(interfaces int, more func(g *capturetest.File)) []byte {
+		g := &capturetest.File{Order: binary.LittleEndian}
+		g.Section(1000)
+		for i := range uint32(interfaces) {
+			g.Interface(1, 0, g.Option(encoding.OptName, []byte("eth0")), g.End())
+			g.Enhanced(i, 5_000_000, make([]byte, 60), 60, g.End())
+			g.Block(capture.BlockStatistics, g.U32(nil, i, 0, 9))
+		}
+		more(g)
+		return g.Bytes()
+	}
+	for _, c := range []struct {
+		data []byte
+		want string // of the warning, "" for none
+	}{
+		{file(1, func(*capturetest.File) {}), ""},
+		{file(2, func(*capturetest.File) {}), "2 options, 2 blocks, which of 2 interfaces"},
+		{file(1, func(g *capturetest.File) { g.Block(capture.BlockDecryption, g.U32(nil, 7, 1), []byte("k\x00\x00\x00")) }), "1 block:"},
+	} {
+		_, warned := toPcap(t, c.data)
+		if len(warned) > 1 || (len(warned) == 1) != (c.want != "") || c.want != "" && !strings.Contains(warned[0].Error(), c.want) {
+			t.Errorf("%v, want %q", warned, c.want)
+		}
+	}
+}

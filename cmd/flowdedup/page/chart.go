@@ -70,7 +70,7 @@ const (
 	lowHeight  = 90
 	top        = 34 // the title, with room around it
 	bottom     = 46 // the labels of the axis below
-	above      = 14 // the title of the left axis, above its labels
+	above      = 18 // the title of the left axis, above its labels
 	apart      = 7  // labels of the left axis from the axis
 	markSize   = 4  // half a mark, which may stand at the end of an axis
 	leastLabel = 4  // letters, so that charts below each other begin at one place
@@ -154,7 +154,7 @@ func (l *layout) markup(titled bool) markup {
 	}
 	b.addf(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", l.Left, l.Top, l.Bottom, l.Right)
 	b.addf(`<text class="label end" x="%v" y="%v" dy="-8">%s</text>`+"\n", l.Right, l.Height, l.XLabel)
-	b.addf(`<text class="label" x="0" y="%v" dy="-10">%s</text>`+"\n", l.Top, l.YLabel)
+	b.addf(`<text class="label" x="0" y="%v" dy="-13">%s</text>`+"\n", l.Top, l.YLabel)
 	for i := range l.Series {
 		l.Series[i].addTo(&b, l.Legend)
 	}

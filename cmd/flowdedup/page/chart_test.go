@@ -69,7 +69,7 @@ func TestChart(t *testing.T) {
 		t.Fatalf("%d series", len(series))
 	}
 	// From the corner at the upper left to the one at the lower right.
-	if d, axis := series[0].all("line")[0].D, svg.all("axis")[0].D; d != "M61 74L476 304" || axis != "M61 74V304H476" {
+	if d, axis := series[0].all("line")[0].D, svg.all("axis")[0].D; d != "M61 78L476 308" || axis != "M61 78V308H476" {
 		t.Errorf("the line goes %s along axes %s", d, axis)
 	}
 	for i, want := range []struct {

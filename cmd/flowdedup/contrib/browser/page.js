@@ -131,10 +131,11 @@ async function present(blob, name) {
   show("result", true);
 }
 
-// fit gives the frame the height of its page, so that one thing scrolls.
+// fit gives the frame the height of its page, so that one thing scrolls. The scrollHeight would be at
+// least the height of the frame, which would grow with each resize.
 function fit() {
   const page = element("frame").contentDocument?.documentElement;
-  if (page) element("frame").style.height = `${page.scrollHeight + 16}px`;
+  if (page) element("frame").style.height = `${page.offsetHeight + 16}px`;
 }
 
 // stem is the name of the first capture without its endings.

@@ -57,6 +57,7 @@ var advice = []struct{ words, without, with string }{
 	{"unchecked for want of --memory", "flows --memory 64KiB FLOWS", "flows --memory 64MiB FLOWS"},
 	{"unchecked for want of --memory", "flows --policy record --memory 1MiB FLOWS", "flows --policy record --memory 64MiB FLOWS"},
 	{"name an input, - for standard input", "flows", "flows FLOWS"},
+	{"a FILE of its own before it", "distinct --csv IN", "distinct --csv TMP/own.csv IN"},
 	{"name a file for counts with --reports", "flows -w - --of src FLOWS", "flows -w TMP/w.ndjson --of src --reports TMP/r.ndjson FLOWS"},
 	{"give --distinct as a share", "plan --window none --distinct 100 --memory 1MiB", "plan --window none --distinct 60% --memory 1MiB"},
 	{"give --rate, --link, --elements or --from FILE", "plan --window 1s", "plan --window 1s --rate 1000"},

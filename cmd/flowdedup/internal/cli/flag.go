@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 )
 
@@ -199,6 +200,10 @@ func anyOf(words []string) string {
 // namePlaceholders stand for values that name something.
 var namePlaceholders = []string{"FILE", "DIR", "IFACE", "NAME", "ADDRESS"}
 
+// textFlags are flags of files that get text. The name of a capture behind them is an input, which would
+// be replaced.
+var textFlags = []string{"csv", "html", "removed", "reports"}
+
 // ValuesOf returns the values of a flag that was given. Setting each of them again, in their
 // order, makes the same value of the flag.
 func ValuesOf(f *pflag.Flag) []string {
@@ -221,7 +226,9 @@ func checkNamed(fs *pflag.FlagSet) (err error) {
 		if slices.Contains(namePlaceholders, kind) && slices.Contains(ValuesOf(f), "") && f.Name != "http" {
 			err = errors.Join(err, Usagef("--%s has an empty name", f.Name))
 		}
-		err = errors.Join(err, checkText(f))
+		if name := f.Value.String(); slices.Contains(textFlags, f.Name) && pcapfile.FormatOf(name) != 0 {
+			err = errors.Join(err, Usagef("--%s would write text into the capture %s: give --%[1]s a FILE of its own before it", f.Name, name))
+		}
 	})
 	return errors.Join(err, checkNumber(fs))
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
@@ -169,18 +168,6 @@ func HintOutput(err error, inputs []string, output string) error {
 		return err
 	}
 	return fmt.Errorf("%w: %s %s", err, habitOf(nil, habitOutput), last)
-}
-
-// textFlags are flags of files that get text.
-var textFlags = []string{"csv", "html", "removed", "reports"}
-
-// checkText rejects a capture's name for text: the name is the next word, usually the input, and would
-// be replaced.
-func checkText(f *pflag.Flag) error {
-	if name := f.Value.String(); slices.Contains(textFlags, f.Name) && pcapfile.FormatOf(name) != 0 {
-		return Usagef("--%s would write text into the capture %s: give --%[1]s a FILE of its own before it", f.Name, name)
-	}
-	return nil
 }
 
 // checkNumber rejects a number as the name of an output. "." and ".." are folders.

@@ -121,6 +121,16 @@ func Follow(t *testing.T, s *inspect.Summary) (out string) {
 	return out
 }
 
+// Checked runs what inspect recommends, and then what checks its output, which must be right.
+func Checked(t *testing.T, s *inspect.Summary) {
+	t.Helper()
+	check := shellWords(s.Recommendation.Check)
+	check[len(check)-1] = Follow(t, s)
+	if said, errs, code := Run(check[1:]...); code != cli.ExitDone {
+		t.Errorf("%s: exit code %d: %s%s", s.Recommendation.Check, code, said, errs)
+	}
+}
+
 // shellWords splits a line as a shell does that knows single quotes and backslashes.
 func shellWords(line string) (words []string) {
 	quoted, escaped, inWord := false, false, false

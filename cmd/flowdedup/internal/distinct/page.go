@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
@@ -392,7 +394,7 @@ func (k *keyPage) lead(totals []count.Row) string {
 		return fmt.Sprintf("%s %s from %s to %s%s.", countOf(&r), name, moment(first.from), moment(first.to), all)
 	}
 	s := k.summed()
-	return fmt.Sprintf("On average %s %s %s, most (%s) on %s%s.", show.Short(math.Round(10*s.sum/float64(s.windows))/10), name, k.period(), show.Count(s.most), moment(s.mostAt), all)
+	return fmt.Sprintf("On average %s %s %s, most (%s) on %s%s.", humanize.Commaf(math.Round(10*s.sum/float64(s.windows))/10), name, k.period(), show.Count(s.most), moment(s.mostAt), all)
 }
 
 // period says how long a window is.

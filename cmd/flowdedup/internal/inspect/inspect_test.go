@@ -63,7 +63,7 @@ func TestInspectTruth(t *testing.T) {
 			if !c.Dedup || c.Window != "1ms" || c.Removes < r.Copies || c.Removes > r.Copies+r.ChecksumOnly || c.Wrong != 0 || c.Left != 0 {
 				t.Errorf("%+v, %d copies", c, r.Copies)
 			}
-			clitest.Follow(t, &r)
+			clitest.Checked(t, &r)
 		})
 	}
 }
@@ -91,7 +91,7 @@ func TestInspectShared(t *testing.T) {
 		}
 		if c.Dedup {
 			ran++
-			clitest.Follow(t, &r)
+			clitest.Checked(t, &r)
 		}
 	}
 	if !testing.Short() && (compared < 20 || ran < 5) {

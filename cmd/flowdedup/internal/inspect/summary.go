@@ -3,7 +3,6 @@
 package inspect
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -123,7 +122,7 @@ func command(cfg *config, r *recommendation) (line, check string) {
 	}
 	words = append(words, cfg.Flags...)
 	out := output(cfg.Inputs)
-	if len(cfg.Inputs) > 0 && !slices.ContainsFunc(cfg.Inputs, isStream) && !slices.Contains(words, "--merge-wait") {
+	if len(cfg.Inputs) > 0 && !slices.Contains(cfg.Inputs, "-") && !slices.ContainsFunc(cfg.Inputs, pcapoverip.IsAddress) && !slices.Contains(words, "--merge-wait") {
 		checking := show.AppendInputs(slices.Clone(words), cfg.Named)
 		if checking[1] = "verify"; len(cfg.Named) > 1 {
 			checking = append(checking, "--")
@@ -133,12 +132,6 @@ func command(cfg *config, r *recommendation) (line, check string) {
 	add("--prefer", r.Prefer)
 	add("-w", out)
 	return show.CommandLine(show.AppendInputs(words, cfg.Named)), check
-}
-
-// isStream reports whether an input can be read only once.
-func isStream(name string) bool {
-	info, err := os.Stat(name)
-	return err != nil || !info.Mode().IsRegular()
 }
 
 // output returns a name for the output that no input has.

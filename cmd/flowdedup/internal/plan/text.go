@@ -75,7 +75,7 @@ func (r *result) cells(c *candidate) []string {
 	verdict := c.Why
 	switch {
 	case c.Meets && r.MemoryBytes != nil && c.FNR != nil && *c.FNR > r.FNR:
-		verdict = "keeps the FPR, misses repeats"
+		verdict = "meets the FPR only"
 	case c.Meets:
 		verdict = "meets it"
 	}

@@ -37,6 +37,11 @@ func TestHelp(t *testing.T) {
 		t.Errorf("no examples: %s", text)
 	}
 	_, short, _ := hubRun("-h")
+	for _, c := range root.Commands() {
+		if !c.Hidden && !strings.Contains(short, "\n  "+c.Name()+" ") {
+			t.Errorf("-h has no command %s", c.Name())
+		}
+	}
 	root.Flags().VisitAll(func(f *pflag.Flag) {
 		if g := help.Of(f); !slices.Contains(flagGroups, g) || g == help.None && !slices.Contains([]string{"help", "version", "state", "config"}, f.Name) {
 			t.Errorf("--%s is in the group %q", f.Name, g)

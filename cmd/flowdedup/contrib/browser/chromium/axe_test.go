@@ -86,6 +86,15 @@ func (p *tab) judge(script, state string) {
 	}
 }
 
+// growth is by how much the frame grows when the window changes its size and gets it again.
+const growth = `(() => {
+	const frame = document.getElementById("frame");
+	window.dispatchEvent(new Event("resize"));
+	const before = frame.offsetHeight;
+	for (let i = 0; i < 20; i++) window.dispatchEvent(new Event("resize"));
+	return frame.offsetHeight - before;
+})()`
+
 // TestAccessible wants no finding of axe: wide and narrow, light and dark, before a run, after
 // both, and with an error. The main steps work by the keyboard.
 func TestAccessible(t *testing.T) {
@@ -113,6 +122,9 @@ func TestAccessible(t *testing.T) {
 			p.judge(script, state("inspected"))
 			if wide := value[int](p, `document.documentElement.scrollWidth`); int64(wide) > width {
 				t.Errorf("the page is %d wide, on a screen of %d", wide, width)
+			}
+			if grown := value[float64](p, growth); grown != 0 {
+				t.Errorf("the frame grew by %g pixels while the window was resized", grown)
 			}
 			p.forget()
 			p.do(chromedp.Focus(chromedp.ID("output")), chromedp.KeyEvent("\r"))
