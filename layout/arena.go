@@ -138,6 +138,14 @@ func (a *Arena) Release(from, to int) {
 	}
 }
 
+// Move gives the memory of lines from to to-1, which must not be used any more, to the lines of dst from
+// at on, whose content is undefined afterwards. It moves whole huge pages, without a copy. It does nothing,
+// and reports false, for other lines, in pinned arenas, and where the system cannot do it.
+func (a *Arena) Move(from, to int, dst *Arena, at int) bool {
+	return (from|to|at)%(hugePage/LineSize) == 0 && a.align == hugePage && dst.align == hugePage && a.pins.Load() == 1 &&
+		move(dst.bytes(at, at+to-from), a.bytes(from, to))
+}
+
 // bytes returns lines from to to-1, at least one.
 func (a *Arena) bytes(from, to int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&a.lines[from])), (to-from)*LineSize)

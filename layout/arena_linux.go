@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,6 +62,18 @@ func populate(b []byte) error {
 // release leaves the addresses mapped, so a failure does no harm.
 func release(b []byte) {
 	_ = unix.Madvise(b, unix.MADV_DONTNEED)
+}
+
+// move needs Linux 5.7. If it fails, to may have lost its memory, and gets new memory of zeros.
+func move(to, from []byte) bool {
+	size := uintptr(len(from))
+	_, err := unix.MremapPtr(unsafe.Pointer(&from[0]), size, unsafe.Pointer(&to[0]), size, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED|unix.MREMAP_DONTUNMAP)
+	if err == nil {
+		return true
+	}
+	_, _ = unix.MmapPtr(-1, 0, unsafe.Pointer(&to[0]), size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED)
+	adviseHuge(to)
+	return false
 }
 
 func unmapMemory(b []byte) error {

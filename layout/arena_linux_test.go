@@ -129,3 +129,69 @@ func fillArenas(t *testing.T, mark uint64, lines int) {
 		}
 	}
 }
+
+// TestMove moves huge pages to another arena, whose other lines stay. Both arenas can be written as
+// before. Parts of pages, pinned and small arenas keep their memory.
+func TestMove(t *testing.T) {
+	const page = hugePage / LineSize
+	open := func(lines int, mark uint64) *Arena {
+		a, err := NewArena(lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Close() })
+		for i := range a.lines {
+			a.lines[i] = Line{mark + uint64(i), 7: mark}
+		}
+		return a
+	}
+	from, to, small := open(3*page, 1e6), open(4*page, 2e6), open(page/2, 3e6)
+	expect := func(a *Arena, at, lines int, want uint64) {
+		t.Helper()
+		for i, line := range a.lines[at : at+lines] {
+			if line[0] != want+uint64(i) {
+				t.Fatalf("line %d is %v, want %d in front", at+i, line, want+uint64(i))
+			}
+		}
+	}
+	from.Pin()
+	if from.Move(0, page, to, page) {
+		t.Error("pinned lines moved")
+	}
+	from.Unpin()
+	if from.Move(0, page-1, to, page) || from.Move(0, page, to, 1) || small.Move(0, page/2, to, 0) || from.Move(0, page, small, 0) {
+		t.Error("a part of a huge page moved")
+	}
+	expect(to, 0, 4*page, 2e6)
+	if !from.Move(page, 3*page, to, page) {
+		t.Skip("this kernel moves no such memory")
+	}
+	expect(to, 0, page, 2e6)
+	expect(to, page, 2*page, 1e6+page)
+	expect(to, 3*page, page, 2e6+3*page)
+	expect(from, 0, page, 1e6)
+	for i := range from.lines {
+		from.lines[i][0], to.lines[i][0] = uint64(i), uint64(i)+9e6
+	}
+	expect(from, 0, 3*page, 0)
+	expect(to, 0, 3*page, 9e6)
+}
+
+// TestMoveFails moves memory from an address that no page begins at: the target is zero, and can be
+// written.
+func TestMoveFails(t *testing.T) {
+	const page = hugePage / LineSize
+	a, err := NewArena(3 * page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	a.lines[5][0], a.lines[page][0], a.lines[page+1][0] = 1, 1, 1
+	if move(a.bytes(0, page), a.bytes(page+1, 2*page+1)) {
+		t.Fatal("a part of a page moved")
+	}
+	if a.lines[5] != (Line{}) || a.lines[page][0] != 1 || a.lines[page+1][0] != 1 {
+		t.Errorf("lines %v, %v, %v", a.lines[5], a.lines[page], a.lines[page+1])
+	}
+	a.lines[5][0] = 2
+}

@@ -28,6 +28,8 @@ func populate([]byte) error { return errors.ErrUnsupported }
 
 func release([]byte) {}
 
+func move(_, _ []byte) bool { return false }
+
 func unmapMemory([]byte) error { return nil }
 
 func memoryAvailable() (int64, bool) { return memoryLimit() }

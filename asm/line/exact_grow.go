@@ -77,7 +77,7 @@ func SampleExactRows(rows []layout.Line, from, to int, out uint32) (removed int)
 // SplitDigestRows distributes lines from to to-1 of digest rows (TestAndSetExact64) over
 // rows of twice as many lines. Of line i, digests whose next bit is clear go to line 2i,
 // and the rest to line 2i+1, in address order. All of them find a cell there. Lines
-// 2*from to 2*to-1 of dst must be empty. It panics unless src has 2^k lines, at least
+// 2*from to 2*to-1 of dst are overwritten. It panics unless src has 2^k lines, at least
 // two, dst has 2^(k+1), and 0 <= from <= to <= 2^k.
 func SplitDigestRows(dst, src []layout.Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < 2 {
@@ -88,7 +88,7 @@ func SplitDigestRows(dst, src []layout.Line, from, to int) {
 
 // splitCells64 distributes the cells of lines over twice as many: cells of line i without
 // bit half go to line 2i of dst, and the others to line 2i+1, in address order. Lines of
-// dst must be empty.
+// dst are overwritten.
 func splitCells64(dst, src []layout.Line, half uint) {
 	if splitCellsVectors(dst, src, half) {
 		return
@@ -98,6 +98,7 @@ func splitCells64(dst, src []layout.Line, half uint) {
 		// The side of a cell is as good as random, so there is no branch. An empty cell is
 		// copied to an empty cell.
 		fill := uint64(0) // cells of side 0, and from bit 32 on of side 1
+		*pair = [2]layout.Line{}
 		for at := range line {
 			cell := line[at]
 			shift := 32 * (cell >> (half & 63) & 1)

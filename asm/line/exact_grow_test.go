@@ -315,6 +315,9 @@ func TestSplitCellsLevels(t *testing.T) {
 						sides[side]++
 					}
 				}
+				for i := range dst {
+					dst[i][rng.IntN(8)] = rng.Uint64() // it is overwritten
+				}
 				if splitCells64(dst, src, half); !slices.Equal(dst, want) {
 					t.Fatalf("%d lines, bit %d: %x, want %x", lines, half, dst, want)
 				}

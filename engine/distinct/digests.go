@@ -46,7 +46,7 @@ var _ engine.Counter[digest.Digest] = (*DigestRows)(nil)
 
 var digestRowsKind = exactKind[digest.Digest, uint64]{
 	name: "digest rows", method: "digest-rows", width: 64,
-	testAndSet: line.TestAndSetExact64, move: line.SplitDigestRows, thin: line.SampleDigestRows,
+	testAndSet: line.TestAndSetExact64, move: line.SplitDigestRows, overwrites: true, thin: line.SampleDigestRows,
 	word: digestWord, words: digestWords,
 	element: func(y uint64) digest.Digest { return digest.Digest{y} },
 	growAt:  func(lines int) uint64 { return uint64(lines) * digestLoad },

@@ -23,8 +23,10 @@ type exactKind[E any, W rowtable.Word] struct {
 	width  uint // bits a word
 	// testAndSet is the kernel, with the contract of line.TestAndSetExact32.
 	testAndSet func(lines []layout.Line, seen []uint64, elements []E, overflow []uint32) int
-	// move moves the words of lines from to to-1 of src to dst.
-	move func(dst, src []layout.Line, from, to int)
+	// move moves the words of lines from to to-1 of src to dst. overwrites says that lines of dst need
+	// not be empty.
+	move       func(dst, src []layout.Line, from, to int)
+	overwrites bool
 	// thin removes the words with one of the bits of out from lines from to to-1, and
 	// returns their number.
 	thin    func(lines []layout.Line, from, to int, out W) int
@@ -77,7 +79,7 @@ const fewLines = 1 << 10
 // start makes the first lines, a power of two.
 func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, factor uint64) error {
 	x.kind, x.first, x.maxLines = kind, lines, maxLines
-	shape := rowtable.Shape{Name: kind.name, Width: kind.width, Cells: kind.cells, Factor: factor}
+	shape := rowtable.Shape{Name: kind.name, Width: kind.width, Cells: kind.cells, Factor: factor, Overwrites: kind.overwrites}
 	if err := x.rows.Open(shape, lines); err != nil {
 		return err
 	}

@@ -10,13 +10,14 @@ import (
 )
 
 // exactTable maps digests to elements. Elements lie in chunks in the order of their first
-// entry, so growth copies none of them. An index of open addressing leads to them: as digests are
-// as good as random, half of a digest is both home and tag.
+// entry, so growth copies none of them. An index of open addressing leads to them: as digests are as
+// good as random, their low bits are both home and tag.
 type exactTable struct {
 	chunks [][]exactElement
 	len    int
-	// index has tagBits of each digest over the number of its element from 1; 0 is empty. Its
-	// length is a power of two, of which 3/4 are in use at most.
+	// index has the tagBits lowest bits of each digest over the number of its element from 1; 0 is empty.
+	// Its length is a power of two, of which 3/4 are in use at most. As long as tags have all bits of a
+	// home, growth reads the old index alone, and writes in two places at a time.
 	index []uint64
 	loads uint64 // scratch of touch
 }
@@ -28,8 +29,8 @@ type exactElement struct {
 
 const (
 	exactChunk = 1 << 10
-	tagBits    = 24
-	tagMask    = (1<<tagBits - 1) << (64 - tagBits)
+	tagBits    = 30
+	numberBits = 64 - tagBits // 690 GB of elements
 	leastIndex = 1 << 8
 )
 
@@ -59,8 +60,8 @@ func (t *exactTable) find(d digest.Digest) *keptElement {
 	}
 	mask := uint64(len(t.index) - 1)
 	for i := d[0] & mask; t.index[i] != 0; i = (i + 1) & mask {
-		if word := t.index[i]; (word^d[1])&tagMask == 0 {
-			if e := t.at(int(word&^tagMask) - 1); e.digest == d {
+		if word := t.index[i]; (word>>numberBits^d[0])<<numberBits == 0 {
+			if e := t.at(numberOf(word)); e.digest == d {
 				return &e.keptElement
 			}
 		}
@@ -76,27 +77,29 @@ func (t *exactTable) add(d digest.Digest, k keptElement) {
 	*t.at(t.len) = exactElement{d, k}
 	t.len++
 	if slots := exactSlots(t.len); slots > len(t.index) {
-		t.reindex(slots)
-	} else {
-		t.enter(t.len)
+		old := t.index
+		t.index = make([]uint64, slots)
+		for _, word := range old {
+			if word != 0 {
+				t.enter(word)
+			}
+		}
 	}
+	t.enter(d[0]<<numberBits | uint64(t.len))
 }
 
-// enter enters element n, counted from 1, in the index.
-func (t *exactTable) enter(n int) {
-	d, mask := t.at(n-1).digest, uint64(len(t.index)-1)
-	i := d[0] & mask
-	for t.index[i] != 0 {
-		i = (i + 1) & mask
-	}
-	t.index[i] = d[1]&tagMask | uint64(n)
-}
+// numberOf returns the number, from 0, of the element of a word of the index.
+func numberOf(word uint64) int { return int(word&(1<<numberBits-1)) - 1 }
 
-func (t *exactTable) reindex(slots int) {
-	t.index = make([]uint64, slots)
-	for n := range t.len {
-		t.enter(n + 1)
+// enter enters a word in the index.
+func (t *exactTable) enter(word uint64) {
+	i, mask := word>>numberBits, uint64(len(t.index)-1)
+	if mask>>tagBits != 0 {
+		i = t.at(numberOf(word)).digest[0]
 	}
+	for i &= mask; t.index[i] != 0; i = (i + 1) & mask {
+	}
+	t.index[i] = word
 }
 
 // remove removes the elements for which out returns true.
@@ -112,5 +115,8 @@ func (t *exactTable) remove(out func(*keptElement) bool) {
 	used := (kept + exactChunk - 1) / exactChunk
 	clear(t.chunks[used:])
 	t.chunks = t.chunks[:used]
-	t.reindex(exactSlots(kept))
+	t.index = make([]uint64, exactSlots(kept))
+	for n := range kept {
+		t.enter(t.at(n).digest[0]<<numberBits | uint64(n+1))
+	}
 }

@@ -25,11 +25,13 @@ type Table[W Word] struct {
 
 // Shape describes the words and the lines of rows.
 type Shape struct {
-	Name   string              // for errors
-	Width  uint                // bits of a word; the top bits are the number of its line
-	Cells  func(lines int) int // cells of each of the given number of lines
-	Dated  bool                // overflow words have dates
-	Factor uint64              // factor of the sets of overflow words
+	Name  string              // for errors
+	Width uint                // bits of a word; the top bits are the number of its line
+	Cells func(lines int) int // cells of each of the given number of lines
+	Dated bool                // overflow words have dates
+	// Overwrites says that a pass that grows writes all lines of the wider table, whatever they hold.
+	Overwrites bool
+	Factor     uint64 // factor of the sets of overflow words
 }
 
 // MaxLines bounds the lines of rows: 128 GiB, or the addressable memory.
@@ -126,14 +128,26 @@ const (
 	backedAhead = 2
 )
 
-// populateAhead populates the next part of the wider table when the pass has reached
-// a new part.
-func (p *Rows[W]) populateAhead(from, to int) {
+// passAlong gives the memory of lines that have moved back. When the pass has reached a new part of the
+// wider table, it populates a later part, every second time with the memory of moved lines if nothing
+// needs zeros: the system takes longer to clear memory than a pass to write it.
+func (p *Rows[W]) passAlong(from, to int) {
 	factor := p.Final() / p.Lines()
-	if now := to * factor / backedLines; now != from*factor/backedLines {
-		p.populate((now+backedAhead)*backedLines, (now+backedAhead+1)*backedLines)
+	now := to * factor / backedLines
+	later, reached := (now+backedAhead)*backedLines, now != from*factor/backedLines
+	if reached && p.Overwrites && factor == 2 && now%2 == 0 && later < min(p.Final(), mostMoved) &&
+		p.Table.Arena.Move(to-backedLines, to, p.Wider.Arena, later) {
+		return
+	}
+	p.Table.Arena.Release(from, to)
+	if reached {
+		p.populate(later, later+backedLines)
 	}
 }
+
+// mostMoved bounds the lines whose memory moves: each part is a mapping of its own, of which a process
+// may have 65,530.
+const mostMoved = 1 << 30 / layout.LineSize
 
 // populate populates lines of the wider table in the background, unless that is small.
 func (p *Rows[W]) populate(from, to int) {
@@ -180,8 +194,7 @@ func (p *Rows[W]) Next() (from, to int, overflow OverflowSet[W]) {
 func (p *Rows[W]) Finish(from, to int) bool {
 	if to < p.Lines() {
 		if p.Growing() {
-			p.Table.Arena.Release(from, to)
-			p.populateAhead(from, to)
+			p.passAlong(from, to)
 		}
 		return false
 	}

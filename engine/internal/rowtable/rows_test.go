@@ -75,27 +75,33 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// TestPopulates grows rows of several huge pages, whose lines are populated in the
-// background while the pass writes them, and gives up another such pass in the middle.
+// TestPopulates grows rows of several huge pages, whose lines are populated in the background while the
+// pass writes them, or get the memory of lines that have moved. It gives up another such pass in the middle.
 func TestPopulates(t *testing.T) {
-	const lines = 2 * backedLines
-	p := open(t, lines)
-	if err := p.Grow(2 * lines); err != nil {
-		t.Fatal(err)
-	}
-	for p.passed < lines/2 {
-		moveLines(p)
-	}
-	p.Restart(lines)
-	if err := p.Grow(2 * lines); err != nil {
-		t.Fatal(err)
-	}
-	for p.Growing() {
-		moveLines(p)
-	}
-	for i, line := range p.Table.Arena.Lines() {
-		if want := uint64(i)/2 + 1; line[0] != want || line[7] != 0 {
-			t.Fatalf("line %d is %v, want %d in front", i, line, want)
+	const lines = 4 * backedLines
+	for _, overwrites := range []bool{false, true} {
+		p := open(t, lines)
+		p.Overwrites = overwrites
+		for i := range p.Table.Arena.Lines() {
+			p.Table.Arena.Lines()[i] = layout.Line{7: 1}
+		}
+		if err := p.Grow(2 * lines); err != nil {
+			t.Fatal(err)
+		}
+		for p.passed < lines/2 {
+			moveLines(p)
+		}
+		p.Restart(lines)
+		if err := p.Grow(2 * lines); err != nil {
+			t.Fatal(err)
+		}
+		for p.Growing() {
+			moveLines(p)
+		}
+		for i, line := range p.Table.Arena.Lines() {
+			if want := (layout.Line{uint64(i)/2 + 1}); line != want {
+				t.Fatalf("overwrites %v: line %d is %v, want %v", overwrites, i, line, want)
+			}
 		}
 	}
 }
@@ -105,7 +111,8 @@ func moveLines(p *Rows[uint32]) {
 	from, to, _ := p.Next()
 	wider := p.Wider.Arena.Lines()
 	for line := from; line < to; line++ {
-		wider[2*line][0], wider[2*line+1][0] = uint64(line)+1, uint64(line)+1
+		wider[2*line] = layout.Line{uint64(line) + 1}
+		wider[2*line+1] = wider[2*line]
 	}
 	p.Finish(from, to)
 }
