@@ -3,7 +3,6 @@
 package slice
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -41,40 +40,6 @@ func TestValidReplies(t *testing.T) {
 	// A request without digests is none that came before.
 	if _, found := (&Replies{}).Find(&hubclient.Request{}); found {
 		t.Error("an empty request has an answer")
-	}
-}
-
-// TestLimit takes limits up to the bytes of all line numbers.
-func TestLimit(t *testing.T) {
-	for limit, want := range map[uint64]error{lineBytes - 1: ErrConfig, lineBytes: nil, lineBytes << 32: nil, lineBytes<<32 + 1: ErrConfig} {
-		if _, err := withoutRows(Config{Window: time.Second, Memory: lineBytes, Limit: int(limit), Slices: 1}); !errors.Is(err, want) {
-			t.Errorf("a limit of %d: %v", limit, err)
-		}
-	}
-}
-
-// TestSavedCheck refuses what Save cannot have written, one part at a time.
-func TestSavedCheck(t *testing.T) {
-	for name, change := range map[string]func(s *saved, lines *[]byte, limit *int){
-		"":                       func(*saved, *[]byte, *int) {},
-		"part of a line":         func(_ *saved, lines *[]byte, limit *int) { *lines, *limit = append(*lines, 0), *limit+1 },
-		"other lines":            func(s *saved, _ *[]byte, _ *int) { s.Lines = 1 },
-		"no lines":               func(s *saved, lines *[]byte, _ *int) { s.Lines, *lines = 0, nil },
-		"more than fit":          func(_ *saved, _ *[]byte, limit *int) { *limit = 2*lineBytes - 1 },
-		"a site without a clock": func(s *saved, _ *[]byte, _ *int) { s.Nodes = nil },
-		"a site without pairs":   func(s *saved, _ *[]byte, _ *int) { s.Pairs = nil },
-		"no differences":         func(s *saved, _ *[]byte, _ *int) { s.Differences = nil },
-		"a negative count":       func(s *saved, _ *[]byte, _ *int) { s.Differences[0][0] = &differences{Count: -1} },
-		"another root":           func(s *saved, _ *[]byte, _ *int) { s.Nodes[0].Root = 1 },
-		"no parent":              func(s *saved, _ *[]byte, _ *int) { s.Nodes[0].Parent = -1 },
-		"replies":                func(s *saved, _ *[]byte, _ *int) { s.Sites[0].Replies.Next = -1 },
-	} {
-		s := saved{Lines: 2, Sites: make([]savedSite, 1), Nodes: make([]siteClock, 1), Pairs: [][]*pair{{nil}}, Differences: [][]*differences{{nil}}}
-		lines, limit := make([]byte, 2*lineBytes), 2*lineBytes
-		change(&s, &lines, &limit)
-		if err := s.check(lines, limit); (err == nil) != (name == "") || err != nil && !errors.Is(err, ErrSnapshot) {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 

@@ -3,6 +3,9 @@
 package windows
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
 func flowImplies(i, j int) bool { return i == 1 || i == j }
@@ -37,6 +41,32 @@ func TestImpliedAlike(t *testing.T) {
 		if got, past := run(t, cfg, timed, true); !slices.Equal(got, want) || !samePast(past, wantPast) {
 			t.Errorf("%v: saved, then emitted %q, want %q; past %+v, want %+v", each, got, want, past, wantPast)
 		}
+	}
+}
+
+// TestResumePast forgets what has left the past by the time of Resume, and refuses a past of other steps.
+func TestResumePast(t *testing.T) {
+	const last = int64(100 * time.Hour)
+	cfg := Config{Keys: hostAndFlow, Past: time.Hour, Method: methodAuto, FPR: 1e-6}
+	c := New(&cfg)
+	defer c.Abandon()
+	b := c.NewBatch()
+	fill(b, []packet{{last, 8}, {last, 16}, {last, 17}})
+	err := c.Count(b, nil)
+	for _, r := range []struct {
+		past, later time.Duration
+		hosts       uint64
+		err         error
+	}{{time.Hour, 0, 2, nil}, {time.Hour, 2 * time.Hour, 0, nil}, {2 * time.Hour, 0, 0, snapshot.ErrInvalid}} {
+		var file bytes.Buffer
+		saved, failed := c.Save(&file)
+		cfg.Past = r.past
+		next := New(&cfg)
+		err := cmp.Or(err, failed, next.Resume(&file, &saved, last+int64(r.later)))
+		if hosts := next.Past(last)[0].Distinct; !errors.Is(err, r.err) || err == nil && hosts != r.hosts {
+			t.Errorf("%+v: %d hosts, %v", r, hosts, err)
+		}
+		next.Abandon()
 	}
 }
 
