@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
 // TestPreallocate makes counters of the right size for the next window, once, gives them
@@ -63,24 +64,17 @@ func TestPreallocate(t *testing.T) {
 	}
 }
 
-// sized is a counter that would have the same size in each window.
-type sized struct {
-	engine.Counter[uint32]
-	engine.Sized
-	size int
-}
-
-func (s sized) Counts() engine.Counts { return engine.Counts{} }
-
-func (s sized) MemoryFor(uint64) int { return s.size }
-
 // TestPreallocateLeast preallocates from the least size on.
 func TestPreallocateLeast(t *testing.T) {
-	for size, want := range map[int]int{preallocateLeast - 1: 0, preallocateLeast: preallocateLeast} {
-		var next familyCounter[uint32]
-		memory := 0
-		if successor(&familyCounter[uint32]{Counter: sized{size: size}}, &next, nil, &memory); memory != want {
-			t.Errorf("%d bytes for a counter of %d, want %d", memory, size, want)
+	for elements, want := range map[int]int{8000: 0, 10_000: preallocateLeast} {
+		rows, memory, all := must(distinct.NewDigestRows(0)), 0, make([]digest.Digest, elements)
+		for i := range all {
+			all[i] = digest.Digest{uint64(i) * 0x9e3779b97f4a7c15}
+		}
+		rows.TestAndSet(make([]uint64, elements/64+1), all)
+		successor(&familyCounter[digest.Digest]{Counter: rows}, &familyCounter[digest.Digest]{}, nil, &memory)
+		if err := rows.Close(); memory != want || err != nil {
+			t.Errorf("%d bytes after %d elements, want %d; %v", memory, elements, want, err)
 		}
 	}
 }

@@ -43,12 +43,6 @@ func TestPreallocatedWithinBudget(t *testing.T) {
 			if counter.preallocate(w); (counter.preallocated != nil) != made {
 				t.Errorf("with %d bytes too few: %v", lack, counter.preallocated != nil)
 			}
-			counter.dropPreallocated()
-			counter.budget = budget{total: 4 * (memory - lack)} // the next window has a quarter
-			if counter.preallocate(w); (counter.preallocated != nil) != made {
-				t.Errorf("with %d bytes of a quarter too few: %v", lack, counter.preallocated != nil)
-			}
-			counter.budget = newBudget(counter.cfg)
 		}
 	}
 	if err := counter.Close(); err != nil {
