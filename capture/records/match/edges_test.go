@@ -80,11 +80,11 @@ func TestSetClocks(t *testing.T) {
 // before it, and a unit more.
 func TestAliveBorder(t *testing.T) {
 	const shift = layout.OwnerUnitShift
-	alive := int64(tell(77, 2, 60, 60).Alive) >> shift
+	r := tell(77, 2, 60, 60)
+	alive := int64(r.Alive) >> shift
 	for units, want := range map[int64]ownerAnswer{alive: ownerCopy, alive + 1: ownerNew, -alive: ownerCopy, -alive - 1: ownerNew} {
-		o := ownersOf(t, 128)
+		o, r := ownersOf(t, 128), r
 		o.rank(2, 7)
-		r := tell(77, 2, 60, 60)
 		o.report(r)
 		r.Point, r.Start = 1, (r.End>>shift+units)<<shift
 		r.End, r.Now = r.Start, r.Start

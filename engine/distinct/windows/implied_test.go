@@ -76,7 +76,7 @@ func TestImpliedByWindow(t *testing.T) {
 	packets := newPackets(8000, int64(100*time.Hour), time.Millisecond)
 	for _, cfg := range []Config{
 		{Method: methodAuto}, {Method: methodExact}, {Method: methodBloom}, {Method: methodSketch}, {Method: methodLRU},
-		{Method: methodExact, Total: emitNothing}, {Method: methodExact, Top: 5}, {Method: methodExact, Slide: time.Second, Window: time.Minute},
+		{Method: methodExact, Total: emitNothing}, {Method: methodExact, Slide: time.Second, Window: time.Minute},
 	} {
 		cfg.Keys, cfg.FPR = hostAndFlow, 1e-6
 		if cfg.Slide == 0 {
