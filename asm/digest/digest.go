@@ -10,9 +10,9 @@
 //
 // Digests are the same on every CPU. Functions panic if dst is too short or a message is
 // not in its buffer, and return no errors. dispatch_amd64.go and dispatch_arm64.go say
-// which kernel runs at which level. kernels.go sorts messages by length for kernels that
-// take several side by side. The package does not know the meaning of messages:
-// capture/identity does.
+// which kernel of AES runs at which level. HighwayHash has a kernel on arm64 alone
+// (highway_arm64.go); elsewhere the library's assembly runs. The package does not know the
+// meaning of messages: capture/identity does.
 package digest
 
 // Digest is a keyed digest of 128 bits. Element 0 has bytes 0 to 7 of the output of the

@@ -10,14 +10,13 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// The kernels at each level. AES has levels of its own (cpu.AESLevels), since a CPU may
+// The kernels of AES at each level. AES has levels of its own (cpu.AESLevels), since a CPU may
 // have AES instructions without those for lines.
 //
-//	for            Generic               AESNI or AVX2       VAES256           VAES or AVX512
+//	for            Generic               AESNI               VAES256           VAES
 //	keys           sum...Generic         ...AESNI            ...VAES256        ...VAES
 //	AES messages   sumMessagesGeneric    sumMessagesAESNI    polyvalVAES256    sumMessagesVAES
 //	with masks                         sumMaskedAESNI                          sumMaskedVAES
-//	Highway        sumMessagesGeneric    sumHighwayAVX2                        sumHighwayAVX512
 //
 // Where no kernel has masks, messages with masks are copied (masks.go).
 // The kernels of VAES256 take whole groups, and leave the rest of a batch to AESNI.
@@ -98,28 +97,6 @@ func (a *AES) sumMasked(dst []Digest, buf []byte, msgs []Message, which []uint8,
 	}
 }
 
-// highwayLanes returns how many messages the kernel digests side by side, or 0 if there
-// is none.
-func highwayLanes() int {
-	switch cpu.Best {
-	case cpu.AVX512:
-		return 4
-	case cpu.AVX2:
-		return 2
-	default:
-		return 0
-	}
-}
-
-// sumGroups digests the messages that order lists, a multiple of lanes.
-func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, front *bufferFront) {
-	if cpu.Best == cpu.AVX512 {
-		sumHighwayAVX512(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/4, front, &h.start, &remainderOrder)
-	} else {
-		sumHighwayAVX2(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &remainderOrder)
-	}
-}
-
 //go:noescape
 func encryptVAES(dst, src *Digest, n int, schedule *aesSchedule)
 
@@ -170,14 +147,3 @@ func encryptAESNI(dst, src *Digest, n int, schedule *aesSchedule)
 
 //go:noescape
 func sum48AESNI(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
-
-// sumHighwayAVX512 digests groups of four messages, 1 or more. start is the state
-// before the first packet, past the header in words 2 and 3.
-//
-//go:noescape
-func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)
-
-// sumHighwayAVX2 does the same for groups of two messages.
-//
-//go:noescape
-func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)

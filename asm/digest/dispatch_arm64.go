@@ -76,20 +76,6 @@ func (a *AES) sumMasked(dst []Digest, buf []byte, msgs []Message, which []uint8,
 	return sumMaskedNEON(&dst[0], unsafe.SliceData(buf), len(buf), &msgs[0], len(msgs), a.messages, &which[0], &masks[0]), true
 }
 
-// highwayLanes returns how many messages the kernel digests side by side, or 0 if there
-// is none.
-func highwayLanes() int {
-	if cpu.Best == cpu.NEON {
-		return 2
-	}
-	return 0
-}
-
-// sumGroups digests the messages that order lists, a multiple of lanes.
-func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, front *bufferFront) {
-	sumHighwayNEON(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &remainderOrder)
-}
-
 // polyvalARM64 writes the blocks to encrypt for n messages, 1 or more. If a message reaches beyond
 // buf, it returns less than n.
 //
@@ -114,9 +100,3 @@ func sumMessagesNEON(dst *Digest, buf *byte, size int, msgs *Message, n int, key
 //
 //go:noescape
 func sumMaskedNEON(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey, which *uint8, masks *Mask) (done int)
-
-// sumHighwayNEON digests groups of two messages, 1 or more. start is the state
-// before the first packet, past the header in words 2 and 3.
-//
-//go:noescape
-func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)

@@ -14,10 +14,6 @@ func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
 	return a.sumMessagesGeneric(dst, buf, msgs)
 }
 
-func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
-	h.sumMessagesGeneric(dst, buf, msgs)
-}
-
 // sumMasked has no kernel.
 func (a *AES) sumMasked([]Digest, []byte, []Message, []uint8, *[256]Mask) (done int, ok bool) {
 	return 0, false

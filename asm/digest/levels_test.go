@@ -83,22 +83,6 @@ func TestAESMessageLevels(t *testing.T) {
 	})
 }
 
-// TestHighwayLevels does the same for HighwayHash.
-func TestHighwayLevels(t *testing.T) {
-	h := NewHighway([32]byte{7: 9})
-	kerneltest.ForLevels(t, func(t *testing.T) {
-		compareMessages(t, h, genericHighway{h})
-		compareShortBuffers(t, h, genericHighway{h})
-	})
-}
-
-// genericHighway is HighwayHash by the library.
-type genericHighway struct{ *Highway }
-
-func (g genericHighway) SumMessages(dst []Digest, buf []byte, msgs []Message) {
-	g.sumMessagesGeneric(dst, buf, msgs)
-}
-
 func compareMessages(t *testing.T, d, generic MessageDigester) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build (amd64 || arm64) && !purego
+//go:build arm64 && !purego
 
 package digest
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// sumMessages passes a kernel parts of the batch one after another, in groups of its
-// lanes. Spare lanes repeat the last message.
+// arm64 alone has a kernel for HighwayHash: there are CPUs without AES instructions, and the
+// library takes three times as long. On amd64 the library's own assembly does.
+
+// sumMessages passes the kernel parts of the batch one after another, in pairs. An odd part
+// repeats its last message.
 func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
-	lanes := highwayLanes()
-	if lanes == 0 {
+	if cpu.Best != cpu.NEON {
 		h.sumMessagesGeneric(dst, buf, msgs)
 		return
 	}
@@ -24,10 +28,10 @@ func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	for len(msgs) > 0 {
 		n := min(len(msgs), orderedMessages)
 		order := o.sort(msgs[:n])
-		for len(order)%lanes != 0 {
+		if n%2 != 0 {
 			order = append(order, order[n-1])
 		}
-		h.sumGroups(dst[:n], buf, msgs[:n], order, &front)
+		sumHighwayNEON(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, &front, &h.kernel, &remainderOrder)
 		dst, msgs = dst[n:], msgs[n:]
 	}
 }
@@ -140,29 +144,55 @@ func sameClass(msgs []Message) bool {
 	return true
 }
 
-func (a *AES) sum16(dst []Digest, keys [][16]byte) {
-	if a.level == cpu.Generic {
-		a.sum16Generic(dst, keys)
-		return
+// sumHighwayNEON digests groups of two messages, 1 or more. start is the state
+// before the first packet, past the header in words 2 and 3.
+//
+//go:noescape
+func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayKernel, remainders *remainderTable)
+
+// highwayKernel is the state of the hash: v0, v1, mul0 and mul1, four words each.
+type highwayKernel [4][4]uint64
+
+// newHighwayKernel returns the state before the first packet (Alakuijala, Cox,
+// Wassenberg, section 2; the constants are digits of pi).
+func newHighwayKernel(key [32]byte) (s highwayKernel) {
+	s[2] = [4]uint64{0xdbe6d5d5fe4cce2f, 0xa4093822299f31d0, 0x13198a2e03707344, 0x243f6a8885a308d3}
+	s[3] = [4]uint64{0x3bd39e10cb0ef593, 0xc0acf169b5f18a8c, 0xbe5466cf34e90c6c, 0x452821e638d01377}
+	for i := range 4 {
+		word := binary.LittleEndian.Uint64(key[8*i:])
+		s[0][i] = s[2][i] ^ word
+		s[1][i] = s[3][i] ^ bits.RotateLeft64(word, 32)
 	}
-	if len(keys) > 0 {
-		a.encryptBlocks(dst, unsafe.Slice((*Digest)(unsafe.Pointer(&keys[0])), len(keys)))
-	}
+	s.pastHeader()
+	return s
 }
 
-func (a *AES) sum48(dst []Digest, keys [][48]byte) {
-	if a.level == cpu.Generic {
-		a.sum48Generic(dst, keys)
-		return
+// pastHeader adds words 2 and 3 of the packet with the header to the state. They are
+// zero, and only the final rounds mix these words with the first two, so the result does
+// not depend on the message.
+func (s *highwayKernel) pastHeader() {
+	v0, v1, mul0, mul1 := &s[0], &s[1], &s[2], &s[3]
+	for i := 2; i < 4; i++ {
+		v1[i] += mul0[i]
+		mul0[i] ^= v1[i] & (1<<32 - 1) * (v0[i] >> 32)
+		v0[i] += mul1[i]
+		mul1[i] ^= v0[i] & (1<<32 - 1) * (v1[i] >> 32)
 	}
-	if len(keys) > 0 {
-		a.sum48Keys(dst, keys)
-	}
+	addZipped(v0[2:], v1[2:])
+	addZipped(v1[2:], v0[2:])
 }
 
-func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
-	if a.level == cpu.Generic || len(msgs) == 0 {
-		return a.sumMessagesGeneric(dst, buf, msgs)
+// zipper is the order of the 16 bytes of two words after a zipper merge.
+var zipper = [16]byte{3, 12, 2, 5, 14, 1, 15, 0, 11, 4, 10, 13, 9, 6, 8, 7}
+
+// addZipped adds the zipper merge of two words to two others.
+func addZipped(sum, words []uint64) {
+	var in, out [16]byte
+	binary.LittleEndian.PutUint64(in[:8], words[0])
+	binary.LittleEndian.PutUint64(in[8:], words[1])
+	for i, from := range zipper {
+		out[i] = in[from]
 	}
-	return a.hashMessages(dst, buf, msgs)
+	sum[0] += binary.LittleEndian.Uint64(out[:8])
+	sum[1] += binary.LittleEndian.Uint64(out[8:])
 }
