@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,59 +122,37 @@ func TestPairsEnd(t *testing.T) {
 	}
 }
 
-// TestUnfitBehindFit removes unfit copies right behind the packets that they are copies of, in one word
-// of a batch, and keeps the packets. The first unfit packet begins the search, and stays.
-func TestUnfitBehindFit(t *testing.T) {
-	d, m := detector(t, dedup.Config{}), &mirrored{}
-	var b capture.Batch
-	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
-	const packets = 20
-	for i := range uint32(packets) {
-		for range 2 {
-			m.frame(&b, mirroredPacket{1, i}, 10, false, 0)
-		}
-		b.Data(int(2*i + 1))[ipAt+8] = 0
-	}
-	if drop := d.Copies(&b); drop[0] != 0xaaaaaaaaaaaaaaaa>>(64-2*packets)&^2 {
-		t.Errorf("copies %b, want every second packet behind the first two", drop[0])
-	}
-}
-
-// TestPairsOfChecksums compares right packets (r) with packets of wrong checksums (w), at times in
-// microseconds: also at the borders of a window and of the time that packets wait, and where sorts have no meaning.
+// TestPairsOfChecksums compares right packets (r) with packets of wrong checksums (w), each some microseconds
+// after the one before: in one word of a batch, at the borders of a window and of the time that packets
+// wait, and where sorts have no meaning.
 func TestPairsOfChecksums(t *testing.T) {
-	ignoring := identity.Config{Ignore: identity.IgnoreAlso(identity.L4Checksum)}
+	held := dedup.Config{Hold: hold.Config{For: 500 * time.Microsecond}}
+	hundred := dedup.Config{Window: window.Window{Packets: 100}}
 	for _, c := range []struct {
 		sorts string
-		times []time.Duration
+		each  time.Duration
 		cfg   dedup.Config
 		drop  []int
 	}{
-		{"rr", []time.Duration{0, 1000}, dedup.Config{}, []int{1}},
-		{"rw", []time.Duration{0, 1000}, dedup.Config{}, []int{1}},
-		{"rw", []time.Duration{0, 1001}, dedup.Config{}, nil},
-		{"ww", []time.Duration{0, 1000}, dedup.Config{}, []int{1}},
-		{"wr", []time.Duration{0, 1000}, dedup.Config{}, nil},
-		{"rrw", []time.Duration{0, 900, 1800}, dedup.Config{}, []int{1}}, // a removed packet begins no window
-		{"wr", []time.Duration{0, 500}, dedup.Config{Hold: hold.Config{For: 500 * time.Microsecond}}, []int{1}},
-		{"wr", []time.Duration{0, 501}, dedup.Config{Hold: hold.Config{For: 500 * time.Microsecond}}, nil},
-		{"wr", []time.Duration{0, 0}, dedup.Config{}, nil},
-		{"rw", []time.Duration{0, 0}, dedup.Config{Window: window.Window{Packets: 100}}, nil},
-		{"rr", []time.Duration{0, 0}, dedup.Config{Window: window.Window{Packets: 100}}, []int{1}},
-		{"wr", []time.Duration{0, 0}, dedup.Config{Across: true}, []int{1}},
+		{"rr", 1000, dedup.Config{}, []int{1}}, {"rw", 1000, dedup.Config{}, []int{1}}, {"rw", 1001, dedup.Config{}, nil},
+		{"ww", 1000, dedup.Config{}, []int{1}}, {"wr", 1000, dedup.Config{}, nil}, {"wr", 0, dedup.Config{}, nil},
+		{"rwrwwr", 0, dedup.Config{}, []int{1, 2, 3, 4, 5}}, {"wrwrw", 0, dedup.Config{}, []int{2, 3, 4}},
+		{strings.Repeat("rw", 40), 0, dedup.Config{}, marked(nil, []uint64{0xaaaaaaaaaaaaaaaa, 0xaaaa}, 0, 80)},
+		{"rrw", 900, dedup.Config{}, []int{1}}, // a removed packet begins no window
+		{"wr", 500, held, []int{1}}, {"wr", 501, held, nil}, {"rw", 0, hundred, nil}, {"rr", 0, hundred, []int{1}}, {"wr", 0, dedup.Config{Across: true}, []int{1}},
 	} {
-		c.cfg.Identity, c.cfg.Checksums = ignoring, true
+		c.cfg.Identity, c.cfg.Checksums = identity.Config{Ignore: identity.IgnoreAlso(identity.L4Checksum)}, true
 		var b capture.Batch
 		for i, sort := range c.sorts {
+			number := uint32(i / 2 * (len(c.sorts) / 64)) // of 64 packets and more, two are equal each
 			at := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
-			(&mirrored{}).frame(&b, mirroredPacket{1, 1}, 10, false, c.times[i]*time.Microsecond)
-			b.Frames[i].Interface = at
-			if sort == 'w' {
+			(&mirrored{}).frame(&b, mirroredPacket{1, number}, 10, false, time.Duration(i)*c.each*time.Microsecond)
+			if b.Frames[i].Interface = at; sort == 'w' {
 				b.Data(i)[ipAt+27] = 1
 			}
 		}
 		if got := marked(nil, detector(t, c.cfg).Copies(&b), 0, len(b.Frames)); !slices.Equal(got, c.drop) {
-			t.Errorf("%s at %v, %+v: copies %v, want %v", c.sorts, c.times, c.cfg, got, c.drop)
+			t.Errorf("%s each %dus, %+v: copies %v, want %v", c.sorts, c.each, c.cfg, got, c.drop)
 		}
 	}
 }

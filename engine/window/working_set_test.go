@@ -77,27 +77,26 @@ func TestDemandLate(t *testing.T) {
 }
 
 func TestSuggestedMemoryIsEnough(t *testing.T) {
-	timed := func(w Window, memory int) engine.PacketFilter {
-		return newTimed(t, TimedConfig{Window: w, Memory: memory})
-	}
-	coarse := func(w Window, memory int) engine.PacketFilter {
-		return newCoarse(t, CoarseConfig{Window: w, Memory: memory})
-	}
 	for _, c := range []struct {
 		window string
-		filter func(Window, int) engine.PacketFilter
 		live   float64
 		cells  int
 	}{
-		{"1ms", timed, 3333, layout.TimedCells}, {"n:3000", timed, 3000, layout.TimedCells}, {"none", timed, 50_000, layout.TimedCells},
-		{"1ms", coarse, 3333, layout.CoarseCells}, {"n:3000", coarse, 3000, layout.CoarseCells},
+		{"1ms", 3333, layout.TimedCells}, {"n:3000", 3000, layout.TimedCells}, {"none", 50_000, layout.TimedCells},
+		{"1ms", 3333, layout.CoarseCells}, {"n:3000", 3000, layout.CoarseCells},
 	} {
+		filter := func(w Window, memory int) engine.PacketFilter {
+			if c.cells == layout.TimedCells {
+				return newTimed(t, TimedConfig{Window: w, Memory: memory})
+			}
+			return newCoarse(t, CoarseConfig{Window: w, Memory: memory})
+		}
 		s := uniquePackets(50_000, 300)
 		w := mustWindow(t, c.window)
-		small := c.filter(w, 10*layout.LineSize)
+		small := filter(w, 10*layout.LineSize)
 		s.Verdicts(small, 512)
 		st := small.Stats()
-		big := c.filter(w, st.SuggestedMemory)
+		big := filter(w, st.SuggestedMemory)
 		s.Verdicts(big, 512)
 		if after := big.Stats(); st.EvictedLive == 0 || after.EvictedLive > 3 {
 			t.Errorf("window %s, %s: %d forgotten in %d bytes, %d in the suggested %d",

@@ -62,26 +62,16 @@ func TestPointsFull(t *testing.T) {
 	}
 }
 
-// TestFewSamples lets few messages of an exporter with whole seconds be two seconds late, and eight
-// no longer.
-func TestFewSamples(t *testing.T) {
-	for n, want := range map[int]time.Duration{fewSamples - 1: 0, fewSamples: 1500 * time.Millisecond} {
-		c := clock{n: n, low: int64(time.Second), high: int64(2 * time.Second)}
-		if got := time.Duration(c.ofSeconds()); got != want {
-			t.Errorf("%d messages: an offset of %v, want %v", n, got, want)
-		}
-	}
-}
-
-// TestClockAlike takes a clock for set up to the borders of its delay.
-func TestClockAlike(t *testing.T) {
-	const late = setAlike + delayed
-	for _, c := range []struct{ low, high, want int64 }{
-		{late, late + 2, 0}, {late + 1, late + 3, late + 2}, {-setAlike - 2, -setAlike, 0}, {-setAlike - 3, -setAlike - 1, -setAlike - 2},
+// TestSetClocks takes clocks in whole seconds for set up to the borders of their delay: few messages may be
+// two seconds late, eight no longer.
+func TestSetClocks(t *testing.T) {
+	const few, late = setAlike + delayedFew, setAlike + delayed
+	for c, want := range map[clock]int64{
+		{n: fewSamples - 1, low: few, high: few + 2}: 0, {n: fewSamples - 1, low: few + 1, high: few + 3}: few + 2, {n: fewSamples, low: late, high: late + 2}: 0,
+		{n: fewSamples, low: late + 1, high: late + 3}: late + 2, {low: -setAlike - 2, high: -setAlike}: 0, {low: -setAlike - 3, high: -setAlike - 1}: -setAlike - 2,
 	} {
-		clock := clock{n: fewSamples, low: c.low, high: c.high}
-		if got := clock.ofSeconds(); got != c.want {
-			t.Errorf("from %d to %d: an offset of %d, want %d", c.low, c.high, got, c.want)
+		if got := c.ofSeconds(); got != want {
+			t.Errorf("%d messages, from %d to %d: an offset of %d, want %d", c.n, c.low, c.high, got, want)
 		}
 	}
 }
@@ -90,11 +80,11 @@ func TestClockAlike(t *testing.T) {
 // before it, and a unit more.
 func TestAliveBorder(t *testing.T) {
 	const shift = layout.OwnerUnitShift
-	alive := int64(tell(77, 2, 60, 60).Alive) >> shift
+	r := tell(77, 2, 60, 60)
+	alive := int64(r.Alive) >> shift
 	for units, want := range map[int64]ownerAnswer{alive: ownerCopy, alive + 1: ownerNew, -alive: ownerCopy, -alive - 1: ownerNew} {
-		o := ownersOf(t, 128)
+		o, r := ownersOf(t, 128), r
 		o.rank(2, 7)
-		r := tell(77, 2, 60, 60)
 		o.report(r)
 		r.Point, r.Start = 1, (r.End>>shift+units)<<shift
 		r.End, r.Now = r.Start, r.Start

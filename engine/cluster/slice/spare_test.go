@@ -275,7 +275,11 @@ func TestSavedSpare(t *testing.T) {
 		}
 	}
 	s := newSlice(t, time.Second, 13*lineBytes, 13*lineBytes)
-	old := s.Save(nil)
+	old, less := s.Save(nil), s.cfg
+	less.Memory, less.Limit = 12*lineBytes, 12*lineBytes
+	if _, err := Restore(less, old); !errors.Is(err, ErrSnapshot) {
+		t.Errorf("more than fits gives %v", err)
+	}
 	old[len(magic)-1] = 2
 	if _, err := Restore(s.cfg, old); !errors.Is(err, ErrSnapshot) {
 		t.Errorf("the old form gives %v", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
 // TestPreallocate makes counters of the right size for the next window, once, gives them
@@ -19,7 +20,6 @@ func TestPreallocate(t *testing.T) {
 	const hour, packets = int64(time.Hour), 100_000
 	c := New(&Config{
 		Keys: []Key{{Name: "src", PerPacket: 1}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
-		Emit: func(int64, int64, []Count) error { return nil },
 	})
 	fill := func(w *window) {
 		addrs, seen := make([]uint32, packets), make([]uint64, packets/64+1)
@@ -64,30 +64,23 @@ func TestPreallocate(t *testing.T) {
 	}
 }
 
-// sized is a counter that would have the same size in each window.
-type sized struct {
-	engine.Counter[uint32]
-	engine.Sized
-	size int
-}
-
-func (s sized) Counts() engine.Counts { return engine.Counts{} }
-
-func (s sized) MemoryFor(uint64) int { return s.size }
-
 // TestPreallocateLeast preallocates from the least size on.
 func TestPreallocateLeast(t *testing.T) {
-	for size, want := range map[int]int{preallocateLeast - 1: 0, preallocateLeast: preallocateLeast} {
-		var next familyCounter[uint32]
-		memory := 0
-		if successor(&familyCounter[uint32]{Counter: sized{size: size}}, &next, nil, &memory); memory != want {
-			t.Errorf("%d bytes for a counter of %d, want %d", memory, size, want)
+	for elements, want := range map[int]int{8000: 0, 10_000: preallocateLeast} {
+		rows, memory, all := must(distinct.NewDigestRows(0)), 0, make([]digest.Digest, elements)
+		for i := range all {
+			all[i] = digest.Digest{uint64(i) * 0x9e3779b97f4a7c15}
+		}
+		rows.TestAndSet(make([]uint64, elements/64+1), all)
+		successor(&familyCounter[digest.Digest]{Counter: rows}, &familyCounter[digest.Digest]{}, nil, &memory)
+		if err := rows.Close(); memory != want || err != nil {
+			t.Errorf("%d bytes after %d elements, want %d; %v", memory, elements, want, err)
 		}
 	}
 }
 
-// TestEvictWindows closes the oldest of three equal windows where the windows before the current window
-// hold more than they may, at each evictCheck.
+// TestEvictWindows closes the oldest of three equal windows where the others hold more than they may, at
+// each evictCheck.
 func TestEvictWindows(t *testing.T) {
 	for _, r := range []struct {
 		packets    uint64
@@ -96,17 +89,12 @@ func TestEvictWindows(t *testing.T) {
 		c := New(&Config{Keys: hostAndFlow[:1], Calendar: calendar.Calendar{Every: time.Second}})
 		b := c.NewBatch()
 		fill(b, []packet{{0, 8}, {1e9, 8}, {2e9, 8}})
-		if err := c.Count(b, nil); err != nil {
-			t.Fatal(err)
-		}
+		err := c.Count(b, nil)
 		windows := slices.Collect(c.windows.All())
 		c.packets, c.budget = r.packets, budget{total: 4 * (2*windows[0].memory(c.cfg) - r.lack)} // others have a quarter
 		c.checkMemory(windows[2], 0)
-		if open := len(slices.Collect(c.windows.All())); open != r.open {
-			t.Errorf("%d packets, %d bytes too few: %d windows are open, want %d", r.packets, r.lack, open, r.open)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
+		if open := len(slices.Collect(c.windows.All())); open != r.open || err != nil || c.Close() != nil {
+			t.Errorf("%d packets, %d bytes too few: %d windows are open, want %d; %v", r.packets, r.lack, open, r.open, err)
 		}
 	}
 }
@@ -195,7 +183,6 @@ func TestBudgetPast(t *testing.T) {
 		Keys:     []Key{{Name: "src", PerPacket: 1}, {Name: "flow", PerPacket: 1}},
 		Implies:  func(i, j int) bool { return i == 1 || i == j },
 		Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour, Method: methodAuto, FPR: 1e-9, Budget: total,
-		Emit: func(int64, int64, []Count) error { return nil },
 	})
 	defer c.Close()
 	rng, b, times := rand.New(rand.NewPCG(33, 34)), c.NewBatch(), make([]int64, batch)
@@ -273,7 +260,6 @@ func TestBudgetOfShortWindows(t *testing.T) {
 		cfg := &Config{
 			Keys:     []Key{{Name: "src", PerPacket: 1}, {Name: "flow", PerPacket: 1}},
 			Calendar: calendar.Calendar{Every: time.Second}, Changes: c.changes,
-			Emit: func(int64, int64, []Count) error { return nil },
 		}
 		cfg.Budget = c.times * cfg.LeastBudget()
 		counter := New(cfg)
