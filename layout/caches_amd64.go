@@ -5,8 +5,6 @@
 package layout
 
 // CPUID executes the instruction CPUID. A hypervisor takes microseconds to answer.
-//
-//go:noescape
 func CPUID(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 
 // cpuCaches reads the list of caches of the CPU: leaf 4 of Intel, 0x8000001d of AMD. Both have
@@ -16,7 +14,7 @@ func cpuCaches() (c CacheSizes) {
 	if last, _, _, _ := CPUID(0x80000000, 0); last >= 0x8000001d {
 		leaf = 0x8000001d // Intel has no leaf as high
 	}
-	for i := range uint32(mostCaches) {
+	for i := range uint32(16) { // a hypervisor may have a list without an end
 		eax, ebx, sets, _ := CPUID(leaf, i)
 		const none, instructions = 0, 2
 		kind, level := eax&0x1f, eax>>5&7
@@ -30,6 +28,3 @@ func cpuCaches() (c CacheSizes) {
 	}
 	return c
 }
-
-// mostCaches ends the list where a hypervisor has it without an end.
-const mostCaches = 16
