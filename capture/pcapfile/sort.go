@@ -161,62 +161,47 @@ func (s *Sorter) blockNext() bool {
 	return s.block < len(s.in.Blocks) && int(s.in.Blocks[s.block].Before) <= s.frame
 }
 
-// take delivers a block of the source, or lets packets wait.
+// take delivers a block of the source, or lets packets wait: the next packet, and behind it those
+// that come in the order of their times, while none has to leave for memory. They are later than all
+// that wait, so taken one by one, each before others leave, they would leave in the same order.
 func (s *Sorter) take(b *capture.Batch) {
 	if s.blockNext() {
 		appendBlock(b, &s.in, s.block)
 		s.block++
 		return
 	}
-	if s.takeOrdered() {
-		return
-	}
-	f := &s.in.Frames[s.frame]
-	s.number++
-	if f.Time != capture.NoTime {
-		s.key, s.latest = f.Time, s.cfg.latest(s.latest, f.Time)
-	}
-	if s.key < s.left {
-		s.passLate(b, f)
-	} else if record := s.in.Record(s.frame); s.key >= s.waiting.last() {
-		s.waiting.push(s.key, s.number, f)
-		s.waiting.records.put(record)
-	} else {
-		s.waiting.others.push(waiting{key: s.key, number: s.number, frame: *f, cell: s.waiting.store.put(record)})
-	}
-	s.frame++
-}
-
-// takeOrdered lets the next packets of the source wait that come in the order of their times, while
-// none has to leave for memory. They are later than all that wait, so taken one by one, each before
-// others leave, they would leave in the same order. It reports false if there is no such packet.
-func (s *Sorter) takeOrdered() bool {
 	q, start, end := &s.waiting, s.frame, len(s.in.Frames)
 	if s.block < len(s.in.Blocks) {
 		end = min(end, int(s.in.Blocks[s.block].Before))
 	}
-	last, from, to := max(s.left, q.last()), uint32(0), uint32(0)
-	for ; s.frame < end; s.frame++ {
+	from, to := uint32(0), uint32(0) // of in.Buf: records that lie together
+	for ordered := true; s.frame < end && ordered; s.frame++ {
 		f, key := &s.in.Frames[s.frame], s.key
 		if f.Time != capture.NoTime {
 			key = f.Time
 		}
-		if key < last || q.bytes()+cellsOf(f.RecordLen)*(cellSize+waitingBytes) > s.cfg.Memory {
+		ordered = key >= s.left && key >= q.last()
+		if s.frame > start && (!ordered || q.bytes()+cellsOf(f.RecordLen)*(cellSize+waitingBytes) > s.cfg.Memory) {
 			break
 		}
 		s.number++
-		if last, s.key = key, key; f.Time != capture.NoTime {
+		if s.key = key; f.Time != capture.NoTime {
 			s.latest = s.cfg.latest(s.latest, key)
 		}
-		q.push(key, s.number, f)
-		if f.Record != to {
-			q.records.put(s.in.Buf[from:to])
-			from = f.Record
+		switch {
+		case ordered:
+			if q.push(key, s.number, f); f.Record != to {
+				q.records.put(s.in.Buf[from:to])
+				from = f.Record
+			}
+			to = f.Record + f.RecordLen
+		case key < s.left:
+			s.passLate(b, f)
+		default:
+			q.others.push(waiting{key: key, number: s.number, frame: *f, cell: q.store.put(s.in.Record(s.frame))})
 		}
-		to = f.Record + f.RecordLen
 	}
 	q.records.put(s.in.Buf[from:to])
-	return s.frame > start
 }
 
 // passLate delivers a packet that is too late, where it is.

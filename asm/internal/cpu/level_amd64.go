@@ -28,29 +28,24 @@ func hasAVX512() bool {
 	return x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL
 }
 
-// AESLevels returns the levels for AES that the CPU has, the best last.
+// AESLevels returns the levels for AES that the CPU has, the best last. Package cpu has VAES and
+// VPCLMULQDQ only beside AVX-512, but some CPUs with AVX2 have them (Intel SDM 2A, CPUID leaf 7).
 func AESLevels() []Level {
+	const vectors = 1<<9 | 1<<10
 	all, x := []Level{Generic}, &cpu.X86
 	if !x.HasAES || !x.HasPCLMULQDQ || !x.HasAVX {
 		return all
 	}
-	all = append(all, AESNI)
-	if !x.HasAVX2 || !hasVectorAES() {
+	if all = append(all, AESNI); !x.HasAVX2 {
 		return all
 	}
-	all = append(all, VAES256)
-	if hasAVX512() && x.HasBMI2 {
+	if _, _, ecx, _ := layout.CPUID(7, 0); ecx&vectors != vectors {
+		return all
+	}
+	if all = append(all, VAES256); hasAVX512() && x.HasBMI2 {
 		all = append(all, VAES)
 	}
 	return all
-}
-
-// hasVectorAES reports VAES and VPCLMULQDQ. Package cpu has them only beside AVX-512, and some CPUs
-// with AVX2 have them, too (Intel SDM 2A, CPUID leaf 7).
-func hasVectorAES() bool {
-	const both = 1<<9 | 1<<10
-	_, _, ecx, _ := layout.CPUID(7, 0)
-	return ecx&both == both
 }
 
 // CountsBits says whether AVX512 can count the bits of vectors (VPOPCNTDQ).
