@@ -32,42 +32,27 @@ const polyvalLongest = 96
 
 // newPolyvalKey returns the key for the point h. No place that it reads depends on h.
 func newPolyvalKey(h Digest) *polyvalKey {
-	k, multiples := new(polyvalKey), newPolyvalMultiples(h)
-	low, high := h[0], h[1]
+	k, low, high := new(polyvalKey), h[0], h[1]
+	for range 16 {
+		h[0], h[1] = overX8(h[0], h[1])
+	}
 	for i := range polyvalLongest {
 		k.descending[polyvalLongest-1-i] = Digest{low, high}
 		k.descendingSums[polyvalLongest-1-i] = Digest{low ^ high, low ^ high}
 		if i < polyvalBlocks {
 			k.powers[i] = polyvalPower{Digest{low, high}, Digest{low ^ high, low ^ high}}
 		}
-		low, high = multiples.times(low, high)
+		low, high = polyvalTimes(h, low, high)
 	}
 	return k
 }
 
-// polyvalMultiples has the product of H and x^i as element i.
-type polyvalMultiples [128]Digest
-
-func newPolyvalMultiples(h Digest) *polyvalMultiples {
-	m := new(polyvalMultiples)
-	low, high := h[0], h[1]
-	for range len(m) / 8 {
-		low, high = overX8(low, high)
-	}
-	for i := range m {
-		m[i] = Digest{low, high}
-		low, high = polyvalTimesX(low, high)
-	}
-	return m
-}
-
-// times multiplies by H.
-func (m *polyvalMultiples) times(low, high uint64) (productLow, productHigh uint64) {
-	for i := range 64 {
-		a, b := &m[i], &m[64+i]
-		inLow, inHigh := -(low >> i & 1), -(high >> i & 1)
-		productLow ^= a[0]&inLow ^ b[0]&inHigh
-		productHigh ^= a[1]&inLow ^ b[1]&inHigh
+// polyvalTimes multiplies by H, of which h is the product with x^-128.
+func polyvalTimes(h Digest, low, high uint64) (productLow, productHigh uint64) {
+	for range 128 {
+		productLow, productHigh = productLow^h[0]&-(low&1), productHigh^h[1]&-(low&1)
+		low, high = low>>1|high<<63, high>>1
+		h[0], h[1] = polyvalTimesX(h[0], h[1])
 	}
 	return productLow, productHigh
 }
@@ -81,10 +66,16 @@ type polyvalTables [16][256]Digest
 
 func newPolyvalTables(h Digest) *polyvalTables {
 	t := new(polyvalTables)
-	for i, m := range newPolyvalMultiples(h) {
-		table, bit := &t[i/8], 1<<(i%8)
-		for b := range bit {
-			table[bit+b] = Digest{table[b][0] ^ m[0], table[b][1] ^ m[1]}
+	low, high := h[0], h[1]
+	for range t {
+		low, high = overX8(low, high)
+	}
+	for i := range t {
+		for bit := 1; bit < len(t[i]); bit *= 2 {
+			for b := range bit {
+				t[i][bit+b] = Digest{t[i][b][0] ^ low, t[i][b][1] ^ high}
+			}
+			low, high = polyvalTimesX(low, high)
 		}
 	}
 	return t

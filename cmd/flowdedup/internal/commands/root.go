@@ -50,26 +50,22 @@ var commands = []struct {
 	name string
 	make func(*cli.Env) *cobra.Command
 }{
-	{"dedup", dedup.Command}, {"distinct", distinct.Command}, {"live", live.Command},
+	{"version", newVersion}, {"dedup", dedup.Command}, {"distinct", distinct.Command}, {"live", live.Command},
 	{"inspect", inspect.Command}, {"compare", compare.Command}, {"verify", verify.Command},
-	{"flows", flows.Command}, {"plan", plan.Command}, {"extcap", extcap.Command}, {"version", newVersion},
+	{"flows", flows.Command}, {"plan", plan.Command}, {"extcap", extcap.Command},
 }
 
 // needed returns the name of the command that a command line needs, or "" for all commands:
 // settings of the file or the environment are checked against the flags of all.
 func needed(args []string) string {
-	fromFile := func(arg string) bool { return strings.HasPrefix(arg, "--"+settings.FileFlag) }
-	fromEnvironment := func(variable string) bool { return strings.HasPrefix(variable, settingsPrefix) }
-	if len(args) == 0 || slices.ContainsFunc(args, fromFile) || slices.ContainsFunc(os.Environ(), fromEnvironment) {
+	if slices.ContainsFunc(slices.Concat(args, os.Environ()), func(word string) bool {
+		return strings.HasPrefix(word, "--"+settings.FileFlag) || strings.HasPrefix(word, settingsPrefix)
+	}) {
 		return ""
 	}
-	name := args[0]
-	if len(args) == 1 && (name == "--version" || name == "-v") {
-		name = "version"
-	}
 	for _, c := range commands {
-		if c.name == name {
-			return name
+		if len(args) > 0 && args[0] == c.name || len(args) == 1 && args[0] == "--version" {
+			return c.name // any command will do for --version
 		}
 	}
 	return ""
