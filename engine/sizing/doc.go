@@ -45,21 +45,20 @@
 // the repeats (within the window) that are reported as new. A [Method] says whether its
 // FPR is exact or a bound.
 //
-// In rows of fingerprints, the distinct elements that fall into a row evict an element; their
-// number is a Poisson variable. Rows with spare lines follow theory.SpareRows. A [Cell] of a stable
-// Bloom filter is clear if it was cleared after it was last set (Bera, Dutta, Narang,
-// Bhattacherjee, Advanced Bloom Filter Based Algorithms for Efficient Approximate Data
-// De-Duplication in Streams, 2012, Eq. 3.10 to 3.17); if the rate of clearings follows from the
-// rates of the filter, both are solved together. Measurements show the accuracy of the FNR: with a
-// [Sample] within a fifth, below 1 % within a third, whatever the stream; without it within 5 %,
-// for timed rows within 12 %. These are means over runs with different digests: below 0.1 % a few
-// crowded lines of a small filter decide, and the standard deviation of a run may be its mean. In
-// windows that begin at an insertion, lines of a fixed population stay full of the same members,
-// and misses are insertions into these lines, which theory.Population simulates. Then the FNR is
-// within 15 %, below 1 % within a third, below 0.1 % within half, and below 0.01 % up to several
-// times too high. If members come unequally often, it is up to six times too high or, if half of a
-// window or more differs, down to half of the true rate, below 1 % a quarter. The formulas are for
-// large filters: with fewer than some hundred cells the rates are rough.
+// In rows of fingerprints, the distinct elements that fall into a row evict an element; their number
+// is a Poisson variable. Rows with spare lines follow theory.SpareRows. A [Cell] of a stable Bloom
+// filter is clear if it was cleared after it was last set (Bera, Dutta, Narang, Bhattacherjee,
+// Advanced Bloom Filter Based Algorithms for Efficient Approximate Data De-Duplication in Streams,
+// 2012, Eq. 3.10 to 3.17); if the rate of clearings follows from the rates of the filter, both are
+// solved together. Measurements show the accuracy of the FNR: with a [Sample] within a fifth, below
+// 1 % within a third, whatever the stream; without it within 5 %, for timed rows within 12 %. These
+// are means: below 0.1 % few lines of a small filter decide, which differ by run. In windows that
+// begin at an insertion, lines of a fixed population stay full of the same members, and misses are
+// insertions into these lines, which theory.Population simulates. Then the FNR is within 15 %, below
+// 1 % within a third, below 0.1 % within half, and below 0.01 % up to several times too high. If
+// members come unequally often, it is up to six times too high or, if half of a window or more
+// differs, down to half of the true rate, below 1 % a quarter. The formulas are for large filters:
+// with fewer than some hundred cells the rates are rough.
 //
 // # The ranking
 //
