@@ -43,8 +43,8 @@ type SortStats struct {
 // packets that wait, so the description of a packet comes before it. With one input, whose
 // sections a Writer copies, no packet is moved across the header of a section.
 //
-// Records are copied twice. Memory is SortConfig's and one batch. Nothing is allocated once
-// both are full.
+// Records are copied twice, many at once where they come in order. Memory is SortConfig's and one
+// batch. Nothing is allocated once both are full.
 type Sorter struct {
 	capture.Source
 	cfg     SortConfig
@@ -53,7 +53,6 @@ type Sorter struct {
 	block   int // likewise
 	number  uint64
 	waiting sortQueue
-	store   cells
 	key     int64 // of the packet before
 	latest  int64 // of the times that are believed
 	left    int64 // the time of the latest packet that has left
@@ -123,17 +122,21 @@ func (s *Sorter) read() {
 // nothing is taken before all these have left.
 func (s *Sorter) settle(b *capture.Batch) bool {
 	until := s.until()
-	for w, _ := s.waiting.earliest(); w != nil; w, _ = s.waiting.earliest() {
+	for w, inRing := s.waiting.earliest(); w != nil; w, inRing = s.waiting.earliest() {
 		early := w.key > until
 		switch {
-		case early && s.store.bytes() <= s.cfg.Memory:
+		case early && s.waiting.bytes() <= s.cfg.Memory:
 			return len(b.Buf) < mergeTarget
 		case len(b.Buf) >= mergeTarget:
 			return false
 		case early:
 			s.full.Store(true)
 		}
-		s.leave(b)
+		if inRing {
+			s.leaveRing(b, until)
+		} else {
+			s.leaveHeap(b)
+		}
 	}
 	return len(b.Buf) < mergeTarget
 }
@@ -158,24 +161,47 @@ func (s *Sorter) blockNext() bool {
 	return s.block < len(s.in.Blocks) && int(s.in.Blocks[s.block].Before) <= s.frame
 }
 
-// take delivers a block of the source, or lets a packet wait.
+// take delivers a block of the source, or lets packets wait: the next packet, and behind it those
+// that come in the order of their times, while none has to leave for memory. They are later than all
+// that wait, so taken one by one, each before others leave, they would leave in the same order.
 func (s *Sorter) take(b *capture.Batch) {
 	if s.blockNext() {
 		appendBlock(b, &s.in, s.block)
 		s.block++
 		return
 	}
-	f := &s.in.Frames[s.frame]
-	s.number++
-	if f.Time != capture.NoTime {
-		s.key, s.latest = f.Time, s.cfg.latest(s.latest, f.Time)
+	q, start, end := &s.waiting, s.frame, len(s.in.Frames)
+	if s.block < len(s.in.Blocks) {
+		end = min(end, int(s.in.Blocks[s.block].Before))
 	}
-	if s.key < s.left {
-		s.passLate(b, f)
-	} else {
-		s.waiting.push(waiting{key: s.key, number: s.number, frame: *f, cell: s.store.put(s.in.Record(s.frame))})
+	from, to := uint32(0), uint32(0) // of in.Buf: records that lie together
+	for ordered := true; s.frame < end && ordered; s.frame++ {
+		f, key := &s.in.Frames[s.frame], s.key
+		if f.Time != capture.NoTime {
+			key = f.Time
+		}
+		ordered = key >= s.left && key >= q.last()
+		if s.frame > start && (!ordered || q.bytes()+cellsOf(f.RecordLen)*(cellSize+waitingBytes) > s.cfg.Memory) {
+			break
+		}
+		s.number++
+		if s.key = key; f.Time != capture.NoTime {
+			s.latest = s.cfg.latest(s.latest, key)
+		}
+		switch {
+		case ordered:
+			if q.push(key, s.number, f); f.Record != to {
+				q.records.put(s.in.Buf[from:to])
+				from = f.Record
+			}
+			to = f.Record + f.RecordLen
+		case key < s.left:
+			s.passLate(b, f)
+		default:
+			q.others.push(waiting{key: key, number: s.number, frame: *f, cell: q.store.put(s.in.Record(s.frame))})
+		}
 	}
-	s.frame++
+	q.records.put(s.in.Buf[from:to])
 }
 
 // passLate delivers a packet that is too late, where it is.
@@ -194,11 +220,29 @@ func (s *Sorter) passLate(b *capture.Batch, f *capture.Frame) {
 	s.by.Store(max(by, s.by.Load()))
 }
 
-// leave delivers the earliest packet.
-func (s *Sorter) leave(b *capture.Batch) {
-	w := s.waiting.pop()
+// leaveHeap delivers the earliest packet, of the heap.
+func (s *Sorter) leaveHeap(b *capture.Batch) {
+	w := s.waiting.others.pop()
 	s.left = w.key
-	add(b, w.frame, func(to []byte) []byte { return s.store.take(to, w.cell, int(w.frame.RecordLen)) })
+	add(b, w.frame, func(to []byte) []byte { return s.waiting.store.take(to, w.cell, int(w.frame.RecordLen)) })
+}
+
+// leaveRing delivers the earliest packet, of the ring, and the packets behind it that need not wait,
+// while none of the heap is before them and b has room.
+func (s *Sorter) leaveRing(b *capture.Batch, until int64) {
+	at, q := uint32(len(b.Buf)), &s.waiting
+	for w, inRing := q.earliest(); inRing; {
+		q.pop()
+		s.left = w.key
+		b.Frames = append(b.Frames, w.frame)
+		f := &b.Frames[len(b.Frames)-1]
+		f.Data += at - f.Record // modulo 1<<32
+		f.Record, at = at, at+f.RecordLen
+		if w, inRing = q.earliest(); inRing && (w.key > until || at >= mergeTarget) {
+			break
+		}
+	}
+	b.Buf = q.records.take(b.Buf, int(at)-len(b.Buf))
 }
 
 // add appends a frame, whose record appendTo appends.

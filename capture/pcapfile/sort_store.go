@@ -3,6 +3,7 @@
 package pcapfile
 
 import (
+	"math"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -13,33 +14,46 @@ type waiting struct {
 	key    int64  // its time
 	number uint64 // in the source, which orders packets of equal times
 	frame  capture.Frame
-	cell   uint32 // the first of its record
+	cell   uint32 // in the heap: the first of its record
 }
 
 func (w *waiting) before(other *waiting) bool {
 	return w.key < other.key || w.key == other.key && w.number < other.number
 }
 
-// sortQueue holds packets. Packets in order are in a ring, and the others in a heap.
+// sortQueue holds packets and their records. Packets in order are in a ring, whose last packet is
+// the latest of all. The others are in a heap.
 type sortQueue struct {
 	ring       []waiting
-	first, len int // of the ring's packets
+	first, len int       // of the ring's packets
+	records    byteQueue // of the ring's packets
+	used       int       // cells that the ring's records would take
 	others     sortHeap
+	store      cells // records of others
 }
 
-// push adds a packet. It goes to the ring if none in the ring is later.
-func (q *sortQueue) push(w waiting) {
-	if q.len > 0 && w.before(q.at(q.len-1)) {
-		q.others.push(w)
-		return
+// bytes returns the memory that packets take, the same in the ring and in the heap.
+func (q *sortQueue) bytes() int { return (q.used + q.store.used) * (cellSize + waitingBytes) }
+
+// last returns the time of the latest packet, math.MinInt64 if there is none.
+func (q *sortQueue) last() int64 {
+	if q.len == 0 {
+		return math.MinInt64
 	}
+	return q.at(q.len - 1).key
+}
+
+// push adds a packet to the end of the ring, without its record. It must not be before another packet.
+func (q *sortQueue) push(key int64, number uint64, f *capture.Frame) {
+	q.used += cellsOf(f.RecordLen)
 	if q.len == len(q.ring) {
 		more := append(slices.Grow([]waiting(nil), q.len+q.len/4+1), q.ring[q.first:]...)
 		more = append(more, q.ring[:q.first]...)
 		q.ring, q.first = more[:cap(more)], 0
 	}
 	q.len++
-	*q.at(q.len - 1) = w
+	w := q.at(q.len - 1)
+	w.key, w.number, w.frame = key, number, *f
 }
 
 // at returns packet i of the ring.
@@ -61,17 +75,52 @@ func (q *sortQueue) earliest() (w *waiting, inRing bool) {
 	return w, inRing
 }
 
-// pop removes the earliest packet.
-func (q *sortQueue) pop() waiting {
-	w, inRing := q.earliest()
-	if !inRing {
-		return q.others.pop()
-	}
+// pop removes the first packet of the ring, but not its record.
+func (q *sortQueue) pop() *waiting {
+	w := &q.ring[q.first]
+	q.used -= cellsOf(w.frame.RecordLen)
 	q.len--
 	if q.first++; q.first == len(q.ring) {
 		q.first = 0
 	}
-	return *w
+	return w
+}
+
+// chunkBytes is how much memory for records is allocated at a time.
+const chunkBytes = 1 << 20
+
+// byteQueue is a queue of bytes, in chunks.
+type byteQueue struct {
+	chunks     [][]byte // the last are free
+	first, len int      // of the bytes in the queue
+}
+
+// put adds bytes at the end.
+func (q *byteQueue) put(p []byte) {
+	for len(p) > 0 {
+		end := q.first + q.len
+		if end == len(q.chunks)*chunkBytes {
+			q.chunks = append(q.chunks, make([]byte, chunkBytes))
+		}
+		n := copy(q.chunks[end/chunkBytes][end%chunkBytes:], p)
+		q.len += n
+		p = p[n:]
+	}
+}
+
+// take moves the first n bytes to the end of to.
+func (q *byteQueue) take(to []byte, n int) []byte {
+	for q.len -= n; n > 0; {
+		chunk := q.chunks[0]
+		part := chunk[q.first:min(q.first+n, chunkBytes)]
+		to = append(to, part...)
+		n -= len(part)
+		if q.first += len(part); q.first == chunkBytes {
+			copy(q.chunks, q.chunks[1:])
+			q.first, q.chunks[len(q.chunks)-1] = 0, chunk
+		}
+	}
+	return to
 }
 
 // sortHeap holds packets, the earliest on top.
@@ -124,8 +173,8 @@ const (
 	// cellSize is how many bytes of a record lie together. Most packets are shorter than two
 	// cells, or longer than ten.
 	cellSize = 128
-	// chunkCells is how many cells are allocated at a time: 1 MiB.
-	chunkCells = 1 << 13
+	// chunkCells is how many cells a chunk has.
+	chunkCells = chunkBytes / cellSize
 	// waitingBytes is about the memory of a packet of one cell outside of the cell.
 	waitingBytes = 64
 )
@@ -138,8 +187,8 @@ type cells struct {
 	used   int
 }
 
-// bytes returns the memory that records take, with their share of the heap.
-func (c *cells) bytes() int { return c.used * (cellSize + waitingBytes) }
+// cellsOf returns how many cells a record of n bytes takes.
+func cellsOf(n uint32) int { return (int(n) + cellSize - 1) / cellSize }
 
 func (c *cells) at(i uint32) []byte {
 	return c.chunks[i/chunkCells][int(i%chunkCells)*cellSize:][:cellSize]
@@ -169,7 +218,7 @@ func (c *cells) cell() uint32 {
 	}
 	i := len(c.next)
 	if i == len(c.chunks)*chunkCells {
-		c.chunks = append(c.chunks, make([]byte, chunkCells*cellSize))
+		c.chunks = append(c.chunks, make([]byte, chunkBytes))
 	}
 	c.next = append(c.next, 0)
 	return uint32(i)

@@ -286,7 +286,7 @@ func TestSortMemory(t *testing.T) {
 	if w := readAll(t, s); len(w.packets) != 20001 || w.packets[20000].data != "\x00" || s.Stats() != (SortStats{Full: true}) {
 		t.Errorf("%d packets, %+v", len(w.packets), s.Stats())
 	}
-	if n := len(s.store.chunks) * chunkCells * cellSize; n > 2*memory {
+	if n := (len(s.waiting.store.chunks) + len(s.waiting.records.chunks)) * chunkBytes; n > 2*memory {
 		t.Errorf("%d bytes", n)
 	}
 	if _, err := s.Offset(); err < 0 || s.Next(&capture.Batch{}) != io.EOF {
