@@ -25,7 +25,7 @@ func TestFollowed(t *testing.T) {
 			r := clitest.RunInspect(t, cli.ExitDone, clitest.WriteStream(t, stream, 4))
 			if r.Recommendation.Dedup {
 				advised++
-				clitest.Follow(t, &r)
+				clitest.Checked(t, &r)
 			}
 		}
 	}

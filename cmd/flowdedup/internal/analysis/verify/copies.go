@@ -39,7 +39,8 @@ const (
 
 // moved is a pair of equal packets: dedup kept the later, and removed the earlier as its copy. first
 // is the first packet that the kept packet settled, and dedup finds copies by it. Where times go back, it
-// may lie between a copy and the kept packet, which may then be further apart than the window.
+// may lie between a copy and the kept packet, which may then be further apart than the window. With
+// Config.Across the copy may be from the point of the kept packet, and first from another.
 type moved struct{ first, kept uint64 } // places, plus 1
 
 // sightingBytes is the memory of a sighting, with its share of the table.
@@ -56,7 +57,7 @@ type copies struct {
 	most    uint64                  // how many packets memory holds: remembered sightings, and taken
 	taken   uint64                  // entries of Verifier.balance
 	long    uint64                  // how many are remembered though none is expected to reach them
-	moved   map[digest.Digest]moved // the latest of an identity; nil where times do not matter
+	moved   map[digest.Digest]moved // the latest of an identity; nil where copies of kept packets are all
 	windows calendar.Calendar       // of a landmark window of time
 	reach   uint64                  // the largest distance in time of copies
 
@@ -96,7 +97,7 @@ func newCopies(cfg *Config, unfinished func(s *inputPacket, forgotten bool)) *co
 		c.windows = calendar.Calendar{Every: cfg.Window, Location: cfg.Zone}
 		c.reach = uint64(c.windows.Longest())
 	}
-	if cfg.Window > 0 && !cfg.Landmark && !cfg.Refresh {
+	if (cfg.Window > 0 && !cfg.Landmark || cfg.Across) && !cfg.Refresh {
 		c.moved = map[digest.Digest]moved{}
 	}
 	return c
@@ -257,8 +258,8 @@ func (c *copies) nextOf(k, s *inputPacket) uint64 {
 	}
 }
 
-// isCopyOfMoved reports whether a removed packet is a copy of moved.first, whose time lies between
-// the packet and moved.kept.
+// isCopyOfMoved reports whether a removed packet is a copy of moved.first, and for this alone is no copy
+// of moved.kept: both are from one point, or the time of moved.first lies between theirs.
 func (c *copies) isCopyOfMoved(s *inputPacket) bool {
 	if len(c.moved) == 0 {
 		return false
@@ -269,7 +270,7 @@ func (c *copies) isCopyOfMoved(s *inputPacket) bool {
 	}
 	first, kept := c.at(m.first-1), c.at(m.kept-1)
 	between := min(s.time, kept.time) < first.time && first.time < max(s.time, kept.time)
-	return between && first.number < s.number && c.copies(s, first)
+	return (between || c.cfg.Across && s.point == kept.point) && first.number < s.number && c.copies(s, first)
 }
 
 // settle marks the pending packets that are copies of a kept packet, the latest of its identity, or

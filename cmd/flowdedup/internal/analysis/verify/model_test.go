@@ -43,8 +43,8 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 			}
 		}
 	}
-	if cfg.Window > 0 && !cfg.Landmark && !cfg.Refresh {
-		copied = modelMoved(in, near)
+	if (cfg.Window > 0 && !cfg.Landmark || cfg.Across) && !cfg.Refresh {
+		copied = modelMoved(cfg, in, near)
 	}
 	for i := range in {
 		if in[i].removed && !copied[i] {
@@ -55,8 +55,9 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 }
 
 // modelMoved says of removed packets whether they are copies of a kept packet, or of a packet that was
-// removed for a later packet and lies between both in time. The latest such packet counts.
-func modelMoved(in []packet, near func(i, k int) bool) (copied []bool) {
+// removed for a later packet and lies between both in time, or with Config.Across where both are from
+// one point. The latest such packet counts.
+func modelMoved(cfg *Config, in []packet, near func(i, k int) bool) (copied []bool) {
 	copied = make([]bool, len(in))
 	moved := map[byte][2]int{} // the first packet that waited for a kept packet, and the kept packet
 	isMoved := func(i int) bool {
@@ -65,7 +66,7 @@ func modelMoved(in []packet, near func(i, k int) bool) (copied []bool) {
 			return false
 		}
 		before, after := in[i].time-in[m[0]].time, in[m[1]].time-in[m[0]].time
-		return before < 0 && after > 0 || before > 0 && after < 0
+		return before < 0 && after > 0 || before > 0 && after < 0 || cfg.Across && in[i].point == in[m[1]].point
 	}
 	for k := range in {
 		if in[k].removed {
