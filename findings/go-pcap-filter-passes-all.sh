@@ -4,8 +4,9 @@
 #        selects, or is refused. "icmp" selects ICMP, and "udp and not port 53" other UDP.
 # Is:    "icmp" and "igmp" select every packet, also ARP, and "not icmp" none. The compiler has no
 #        instructions for them, and leaves the two that end a program. "udp and not port 53" selects TCP and
-#        ARP as well: "and" joins both to "not udp port 53". "host A and udp" selects all of the host.
-#        No error tells it. "udp port 53", "not port 53" and "udp and port 53" are right.
+#        ARP as well: "and" lets what is not UDP jump to the last instruction, and behind a "not" that
+#        keeps. "host A and udp" selects all of the host. No error tells it. "udp port 53", "not port
+#        53" and "udp and port 53" are right.
 # Why:   the filter stands before the count. Duplicates, flows and bytes "of ICMP" are those of all packets,
 #        and those of "not icmp" are 0. tcpdump of the same expression disagrees, and nothing fails.
 set -euo pipefail
