@@ -20,15 +20,15 @@
 //	meaning of a call's position                      asm/line          doc.go
 //	common code of kernels' tests                     asm/internal/kerneltest
 //
-//	kernels                                              AVX-512               AVX2            arm64
-//	digest.AES, permute.Bijection                        yes                   yes             NEON; AES by tables, too
-//	digest.Highway                                       the library's         the library's   NEON
-//	line                                                 not cells, sliding    not exact rows  not exact rows, homes
-//	headers.FindDatagrams, OpenTunnels                   eight frames at once  four            one
-//	headers.Whole.Count                                  eight frames at once  one             one
-//	headers.Tuples.List, Ends.Hash, frames.Place.Points  yes                   Go              Go
-//	signs.Find, frames.Sum, frames.Within                as AVX2               yes             yes
-//	frames.Messages                                      as AVX2               yes             Go
+//	kernels                                                      AVX-512               AVX2            arm64
+//	digest.AES, permute.Bijection                                yes                   yes             NEON; AES by tables, too
+//	digest.Highway                                               the library's         the library's   NEON
+//	line                                                         not cells, sliding    not exact rows  not exact rows, homes
+//	headers.FindDatagrams, headers.OpenTunnels                   eight frames at once  four            one
+//	headers.Whole.Count                                          eight frames at once  one             one
+//	headers.Tuples.List, headers.Ends.Hash, frames.Place.Points  yes                   Go              Go
+//	signs.Find, frames.Sum, frames.Within                        as AVX2               yes             yes
+//	frames.Messages                                              as AVX2               yes             Go
 //
 // The suffix of a file and of its functions is the level: _avx2_amd64.s, _avx512_amd64.s,
 // _neon_arm64.s, and _generic.go for the twin. The build tag purego builds only the
