@@ -155,7 +155,7 @@ func testEveryFile(t *testing.T, args []string, kind string, want int) {
 	killed := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer killed.Stop()
 	if want == waits {
-		time.Sleep(time.Second)
+		awaitSleep(t, cmd.Process.Pid)
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Error(err)
 		}

@@ -218,8 +218,8 @@ func ValuesOf(f *pflag.Flag) []string {
 	return []string{f.Value.String()}
 }
 
-// checkNamed rejects empty names, and names of captures for text. Empty names usually come from an unset shell variable. An empty
-// address of --http means no address.
+// checkNamed rejects empty names, which usually come from an unset shell variable, and names of captures
+// for text. An empty address of --http means no address.
 func checkNamed(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
 		kind, _ := pflag.UnquoteUsage(f)
