@@ -84,7 +84,8 @@ func (c *chosen) scatter(drop, only []uint64) {
 }
 
 // judgeSorts judges fit and unfit packets: those whose bits are set in judged, all for nil. A hub
-// then gets the digests that the filter has got.
+// then gets the digests that the filter has got, and so does the choice of copies where no pairs are
+// found: a copy of a fit packet must not take the place of an unfit one.
 func (p *BatchDetector) judgeSorts(judged []uint64) {
 	d := p.detector
 	p.unfit.turn(p.v.Digests)
@@ -97,7 +98,7 @@ func (p *BatchDetector) judgeSorts(judged []uint64) {
 	default:
 		d.cfg.Filter.TestAndSet(p.v.Drop, p.v.Digests, p.v.Times, p.points)
 	}
-	if d.hub == nil {
+	if d.hub == nil && d.pairs != nil {
 		p.unfit.turn(p.v.Digests)
 	}
 }

@@ -66,7 +66,8 @@ func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 		if f.Interface != known {
 			var all bool
 			at, all = interfaceOf(b, from+i)
-			if ethernet = b.Interfaces[f.Interface].LinkType == capture.LinkEthernet; all {
+			ethernet = b.Interfaces[f.Interface].LinkType == capture.LinkEthernet
+			if known = math.MaxUint32; all {
 				known = f.Interface
 			}
 		}

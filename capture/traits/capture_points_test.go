@@ -33,8 +33,9 @@ func TestCapturePoints(t *testing.T) {
 	add(0, 0, 20)
 	add(0, 0, 6) // truncated before the type
 	add(1, 2, 8) // truncated behind the index
+	add(0, 0, 20)
 	b.Buf = append(b.Buf, make([]byte, 64)...)
-	want := []uint32{0, 0, 1, 2, 3, 1, 4, 0, 0, 1}
+	want := []uint32{0, 0, 1, 2, 3, 1, 4, 0, 0, 1, 0}
 	p := NewCapturePoints(nil)
 	for range 2 {
 		got := make([]uint32, len(want))

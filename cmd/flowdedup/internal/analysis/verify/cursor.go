@@ -97,11 +97,15 @@ func sameInterface(x, y *capture.Interface) bool {
 }
 
 // sameOptions compares the options of packets in pcapng of the same byte order. Changing the
-// byte order changes options, and pcap loses them.
+// byte order changes options, and pcap loses them. A block that became an enhanced one has an option
+// before the others: a count of drops, or a comment that there was no time.
 func sameOptions(a *capture.Batch, i int, b *capture.Batch, k int) bool {
 	x, y := sectionOf(a, i), sectionOf(b, k)
 	if x.Format != capture.FormatPcapNG || y.Format != capture.FormatPcapNG || x.BigEndian != y.BigEndian {
 		return true
+	}
+	if !bytes.Equal(a.Record(i)[:4], b.Record(k)[:4]) {
+		return bytes.HasSuffix(options(b, k), options(a, i))
 	}
 	return bytes.Equal(options(a, i), options(b, k))
 }
