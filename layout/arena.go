@@ -161,9 +161,9 @@ func (a *Arena) Close() error {
 	return a.Unpin()
 }
 
-// AdviseHuge asks Linux to back words of the Go heap with huge pages, if they take some.
-func AdviseHuge(words []uint64) {
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+// AdviseHuge asks Linux to back a slice of the Go heap with huge pages, if it takes some.
+func AdviseHuge[T any](all []T) {
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(all))), len(all)*int(unsafe.Sizeof(*new(T))))
 	if skip := -uintptr(unsafe.Pointer(unsafe.SliceData(bytes))) % hugePage; len(bytes) >= 2*hugePage {
 		adviseHuge(bytes[skip : len(bytes)-len(bytes)%hugePage])
 	}

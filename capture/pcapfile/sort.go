@@ -43,12 +43,13 @@ type SortStats struct {
 // packets that wait, so the description of a packet comes before it. With one input, whose
 // sections a Writer copies, no packet is moved across the header of a section.
 //
-// Records are copied twice, many at once where they come in order. Memory is SortConfig's and one
-// batch. Nothing is allocated once both are full.
+// Large batches in order wait and leave as a whole, without a copy. Other records are copied twice,
+// many at once where they come in order. Memory is SortConfig's and one batch. Nothing is allocated
+// once both are full.
 type Sorter struct {
 	capture.Source
 	cfg     SortConfig
-	in      capture.Batch
+	in      *capture.Batch
 	frame   int // of in, the next to be taken
 	block   int // likewise
 	number  uint64
@@ -58,6 +59,7 @@ type Sorter struct {
 	left    int64 // the time of the latest packet that has left
 	barrier bool  // packets do not pass the header of a section
 	ended   error // the error at the end of the source
+	least   int   // bytes of a batch that waits as a whole
 
 	late, first atomic.Uint64
 	by          atomic.Int64
@@ -68,7 +70,8 @@ type Sorter struct {
 func Sort(src capture.Source, cfg SortConfig) *Sorter {
 	cfg.Memory = cmp.Or(cfg.Memory, DefaultSortMemory)
 	return &Sorter{
-		Source: src, cfg: cfg, key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, barrier: len(src.Inputs()) == 1,
+		Source: src, cfg: cfg, in: new(capture.Batch), key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, barrier: len(src.Inputs()) == 1,
+		least: mergeTarget / 2,
 	}
 }
 
@@ -111,7 +114,7 @@ func (s *Sorter) Next(b *capture.Batch) error {
 func (s *Sorter) read() {
 	interfaces, sections := s.in.Interfaces, s.in.Sections
 	s.frame, s.block = 0, 0
-	if s.ended = s.Source.Next(&s.in); s.ended != nil {
+	if s.ended = s.Source.Next(s.in); s.ended != nil {
 		s.in.Reset()
 		s.in.Interfaces, s.in.Sections = interfaces, sections // the tables of waiting packets
 	}
@@ -122,7 +125,17 @@ func (s *Sorter) read() {
 // nothing is taken before all these have left.
 func (s *Sorter) settle(b *capture.Batch) bool {
 	until := s.until()
-	for w, inRing := s.waiting.earliest(); w != nil; w, inRing = s.waiting.earliest() {
+	for {
+		if q := &s.waiting; q.len == 0 && len(q.whole) > 0 {
+			if len(q.others) == 0 || q.others[0].key > q.whole[0].last() {
+				return s.leaveWhole(b, until)
+			}
+			s.takeApart()
+		}
+		w, inRing := s.waiting.earliest()
+		if w == nil {
+			return len(b.Buf) < mergeTarget
+		}
 		early := w.key > until
 		switch {
 		case early && s.waiting.bytes() <= s.cfg.Memory:
@@ -138,7 +151,6 @@ func (s *Sorter) settle(b *capture.Batch) bool {
 			s.leaveHeap(b)
 		}
 	}
-	return len(b.Buf) < mergeTarget
 }
 
 // until returns up to which time packets need not wait.
@@ -165,8 +177,11 @@ func (s *Sorter) blockNext() bool {
 // that come in the order of their times, while none has to leave for memory. They are later than all
 // that wait, so taken one by one, each before others leave, they would leave in the same order.
 func (s *Sorter) take(b *capture.Batch) {
+	if s.takeWhole() || s.takeApart() {
+		return
+	}
 	if s.blockNext() {
-		appendBlock(b, &s.in, s.block)
+		appendBlock(b, s.in, s.block)
 		s.block++
 		return
 	}

@@ -21,13 +21,15 @@ func (w *waiting) before(other *waiting) bool {
 	return w.key < other.key || w.key == other.key && w.number < other.number
 }
 
-// sortQueue holds packets and their records. Packets in order are in a ring, whose last packet is
-// the latest of all. The others are in a heap.
+// sortQueue holds packets and their records. Packets in order are in a ring, and behind it in batches
+// of which the last packet is the latest of all. The others are in a heap.
 type sortQueue struct {
 	ring       []waiting
 	first, len int       // of the ring's packets
 	records    byteQueue // of the ring's packets
-	used       int       // cells that the ring's records would take
+	used       int       // cells that the records of ring and batches would take
+	whole      []wholeBatch
+	free       []*capture.Batch // the memory of those that have left
 	others     sortHeap
 	store      cells // records of others
 }
@@ -35,9 +37,12 @@ type sortQueue struct {
 // bytes returns the memory that packets take, the same in the ring and in the heap.
 func (q *sortQueue) bytes() int { return (q.used + q.store.used) * (cellSize + waitingBytes) }
 
-// last returns the time of the latest packet, math.MinInt64 if there is none.
+// last returns the time of the latest packet in order, math.MinInt64 if there is none.
 func (q *sortQueue) last() int64 {
-	if q.len == 0 {
+	switch n := len(q.whole); {
+	case n > 0:
+		return q.whole[n-1].last()
+	case q.len == 0:
 		return math.MinInt64
 	}
 	return q.at(q.len - 1).key
@@ -64,7 +69,8 @@ func (q *sortQueue) at(i int) *waiting {
 	return &q.ring[i]
 }
 
-// earliest returns the earliest packet, nil if there is none, and whether it is in the ring.
+// earliest returns the earliest packet, nil if there is none, and whether it is in the ring. None
+// may wait in a batch before it.
 func (q *sortQueue) earliest() (w *waiting, inRing bool) {
 	if q.len > 0 {
 		w, inRing = &q.ring[q.first], true

@@ -38,9 +38,10 @@ func (p *plan) apply(b *capture.Batch, i int) {
 		left := p.d[at:p.end]
 		binary.LittleEndian.PutUint32(left[len(left)-fcsLen:], crc32.ChecksumIEEE(left[:len(left)-fcsLen]))
 	}
-	r := record{buf: b.Buf, f: &b.Frames[i]}
-	section := &b.Sections[b.Interfaces[r.f.Interface].Section]
-	r.big = section.BigEndian
+	f := &b.Frames[i]
+	section := &b.Sections[b.Interfaces[f.Interface].Section]
+	var r record
+	r.set(b, f, section.BigEndian)
 	if section.Format == capture.FormatPcap {
 		r.pcap(at, p.end-at, p.wireLen(at))
 	} else {
@@ -55,7 +56,8 @@ func untag(b *capture.Batch, i int, typeAt uint32) bool {
 	f := &b.Frames[i]
 	it := &b.Interfaces[f.Interface]
 	section := &b.Sections[it.Section]
-	r := record{buf: b.Buf, f: f, big: section.BigEndian}
+	var r record
+	r.set(b, f, section.BigEndian)
 	switch {
 	case it.FCSLen != 0:
 		return false
@@ -110,6 +112,11 @@ type record struct {
 	big bool
 }
 
+// set sets the fields. A literal is built elsewhere and copied by wider loads, which wait for its stores.
+func (r *record) set(b *capture.Batch, f *capture.Frame, big bool) {
+	r.buf, r.f, r.big = b.Buf, f, big
+}
+
 func (r *record) put(at, v uint32) { encoding.PutUint32(r.buf[at:], v, r.big) }
 
 func (r *record) get(at uint32) uint32 { return encoding.Uint32(r.buf[at:], r.big) }
@@ -118,7 +125,9 @@ func (r *record) get(at uint32) uint32 { return encoding.Uint32(r.buf[at:], r.bi
 func (r *record) begin(data, capLen, wireLen uint32) (head uint32) {
 	f := r.f
 	head = f.Data - f.Record
-	copy(r.buf[data-head:data], r.buf[f.Record:f.Data])
+	if data != f.Data {
+		copy(r.buf[data-head:data], r.buf[f.Record:f.Data])
+	}
 	f.Data, f.Record, f.CapLen, f.WireLen = data, data-head, capLen, wireLen
 	return head
 }
@@ -126,15 +135,14 @@ func (r *record) begin(data, capLen, wireLen uint32) (head uint32) {
 // pcap reduces the packet of the record to n bytes, from offset at of the packet on.
 func (r *record) pcap(at, n, wire uint32) {
 	const first, second = 8, 12 // the lengths
-	old := *r.f
-	swapped := r.get(old.Record+first) != old.CapLen || r.get(old.Record+second) != old.WireLen
-	head := r.begin(old.Data+at, n, wire)
-	r.f.RecordLen = head + n
+	f := r.f
+	swapped := r.get(f.Record+first) != f.CapLen || r.get(f.Record+second) != f.WireLen
+	f.RecordLen = r.begin(f.Data+at, n, wire) + n
 	if swapped { // as in files before version 2.4
 		n, wire = wire, n
 	}
-	r.put(r.f.Record+first, n)
-	r.put(r.f.Record+second, wire)
+	r.put(f.Record+first, n)
+	r.put(f.Record+second, wire)
 }
 
 // pcapng is pcap for a block. The tail moves towards the start of the block only, since the next

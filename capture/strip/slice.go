@@ -134,12 +134,15 @@ func (s *Slicer) behind(h *headers.Header, d []byte) uint32 {
 // cut shortens frame i if it is longer than most bytes. MaxUint32 says that it has no payload.
 func (s *Slicer) cut(b *capture.Batch, i int, most uint32) {
 	f := &b.Frames[i]
+	if f.CapLen <= most && most < math.MaxUint32 {
+		return
+	}
 	section := &b.Sections[b.Interfaces[f.Interface].Section]
-	r := record{buf: b.Buf, f: f, big: section.BigEndian}
+	var r record
+	r.set(b, f, section.BigEndian)
 	switch {
 	case most == math.MaxUint32:
 		s.stats.Whole++
-	case f.CapLen <= most:
 	case section.Format == capture.FormatPcap:
 		r.pcap(0, most, f.WireLen)
 		s.stats.Sliced++

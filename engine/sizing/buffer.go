@@ -114,7 +114,7 @@ func (r *Request) exactEntries() (entries, bytes float64) {
 	// slots are taken.
 	const chunk = 1 << 10
 	n := uint64(entries)
-	return entries, math.Ceil(entries/chunk)*chunk*float64(digest+3*word) + word*math.Exp2(float64(bits.Len64(n+n/3)))
+	return entries, math.Ceil(entries/chunk)*chunk*float64(digest+2*word) + word*math.Exp2(float64(bits.Len64(n+n/3)))
 }
 
 // mapBytes estimates the bytes of a Go map of n entries: each slot has a control byte,

@@ -55,17 +55,10 @@ type Exact struct {
 
 	budget  int // the number of elements that fit into memory
 	pruneAt int // number of elements that triggers pruning
-	peak    int // the greatest number of elements
+	peak    int // the most memory of kept, in bytes
 	late    lateness
 	recent  [samples]int64
 	sampled int // samples in total
-}
-
-// keptElement describes the last element kept for a digest.
-type keptElement struct {
-	time     int64 // in count windows: the position
-	position int64
-	point    uint32
 }
 
 // touchAhead is the number of elements whose homes are loaded ahead.
@@ -80,11 +73,12 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 		cfg.memory = layout.MemoryBudget()
 	}
 	e := &Exact{cfg: cfg, budget: 4 * pruneSpan}
-	for cfg.Window.Packets == 0 && exactBytes(2*e.budget) <= cfg.memory {
+	for cfg.Window.Packets == 0 && exactBytes(2*e.budget, exactSlots(2*e.budget)) <= cfg.memory {
 		e.budget *= 2
 	}
 	e.pruneAt = e.budget
 	e.late = newLateness(e.windowSize())
+	e.kept.makeIndex(leastIndex)
 	return e, nil
 }
 
@@ -96,46 +90,65 @@ func (e *Exact) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 		if i%touchAhead == 0 {
 			e.kept.touch(d[i:min(i+touchAhead, len(d))])
 		}
-		now := keptElement{time: times[i], position: e.position}
+		time, position, point := times[i], e.position, uint32(0)
 		if e.cfg.Across {
-			now.point = points[i]
+			point = points[i]
 		}
 		e.position++
 		switch {
 		case e.cfg.Window.Packets > 0:
-			now.time = now.position
-		case now.time == calendar.NoTime && !e.cfg.Window.None:
+			time = position
+		case time == calendar.NoTime && !e.cfg.Window.None:
 			continue
 		}
-		if e.testAndSetOne(d[i], now) {
+		if e.testAndSetOne(&d[i], time, position, point) {
 			seen[i/64] |= 1 << (i % 64)
 		} else if e.late.bound != calendar.NoTime {
-			e.late.count(1, times[i:i+1], uint64(now.position))
+			e.late.count(1, times[i:i+1], uint64(position))
 		}
 	}
 }
 
-func (e *Exact) testAndSetOne(d digest.Digest, now keptElement) (isCopy bool) {
-	if now.position%sampleEvery == 0 {
-		e.recent[e.sampled%samples] = now.time
+func (e *Exact) testAndSetOne(d *digest.Digest, time, position int64, point uint32) (isCopy bool) {
+	if position%sampleEvery == 0 {
+		e.recent[e.sampled%samples] = time
 		if e.sampled++; e.sampled%samples == 0 {
 			e.late.reached = max(e.late.reached, e.usualEnd())
 		}
 	}
-	old := e.kept.find(d)
-	isCopy = old != nil && e.within(old.time, now.time) && !(e.cfg.Across && old.point == now.point)
+	if e.kept.near(time) {
+		e.takeBack()
+	}
+	if e.kept.full() {
+		e.makeRoom()
+	}
+	k, added := e.kept.element(d)
+	isCopy = !added && e.within(k.time, time) && !(e.cfg.Across && k.point == point)
 	switch {
 	case isCopy && !e.cfg.Refresh:
 		return true
 	case isCopy:
-		now.time, now.point = max(old.time, now.time), old.point
+		time, point = max(k.time, time), k.point
 	}
-	if old != nil {
-		*old = now
-	} else if e.kept.add(d, now); e.kept.len >= e.pruneAt {
+	k.time, k.position, k.point = time, uint32(position), point
+	if added && e.kept.len >= e.pruneAt {
 		e.prune()
 	}
 	return isCopy
+}
+
+// makeRoom makes room in the index for a further element.
+func (e *Exact) makeRoom() {
+	if e.cfg.Window.None || !e.kept.setAside(e.windowSize()) {
+		e.kept.grow()
+	}
+	e.peak = max(e.peak, e.kept.bytes())
+}
+
+// takeBack enters the elements set aside in the index again.
+func (e *Exact) takeBack() {
+	e.kept.takeBack()
+	e.peak = max(e.peak, e.kept.bytes())
 }
 
 // within reports whether two times are at most the window apart.
@@ -153,11 +166,16 @@ func (e *Exact) windowSize() int64 {
 
 // prune forgets elements that are not likely to be copied any more.
 func (e *Exact) prune() {
-	e.peak = max(e.peak, e.kept.len)
+	e.peak = max(e.peak, e.kept.bytes())
+	if e.kept.first > 0 {
+		if e.takeBack(); e.kept.len < e.pruneAt {
+			return
+		}
+	}
 	switch {
 	case e.cfg.Window.None:
 	case e.cfg.Window.Packets > 0:
-		e.kept.remove(func(k *keptElement) bool {
+		e.kept.remove(func(k *exactElement) bool {
 			return !e.within(k.time, e.position)
 		})
 	default:
@@ -171,8 +189,8 @@ func (e *Exact) prune() {
 func (e *Exact) pruneTimes() {
 	first, last := e.timesWorthKeeping()
 	earlier, later := false, false
-	e.kept.remove(func(k *keptElement) bool {
-		if e.position-k.position <= pruneSpan || k.time >= first && k.time <= last {
+	e.kept.remove(func(k *exactElement) bool {
+		if uint32(e.position)-k.position <= pruneSpan || k.time >= first && k.time <= last {
 			return false
 		}
 		earlier, later = earlier || k.time < first, later || k.time > last
@@ -217,15 +235,15 @@ func (e *Exact) usualEnd() int64 {
 	return last + min(math.MaxInt64-max(last, 0), int64((uint64(last)-uint64(first))/8))
 }
 
-// Stats implements engine.PacketFilter. MemoryBytes is an estimate, for the greatest
-// number of elements. Stats suggests no memory, as none can be configured.
+// Stats implements engine.PacketFilter. MemoryBytes is the most memory so far. Stats suggests
+// no memory, as none can be configured.
 func (e *Exact) Stats() engine.PacketStats {
-	return engine.PacketStats{Method: "exact", MemoryBytes: exactBytes(max(e.peak, e.kept.len)), Late: e.late.stats(1, 1)}
+	return engine.PacketStats{Method: "exact", MemoryBytes: max(e.peak, e.kept.bytes()), Late: e.late.stats(1, 1)}
 }
 
 // Close implements engine.PacketFilter.
 func (e *Exact) Close() error {
-	e.peak = max(e.peak, e.kept.len)
+	e.peak = max(e.peak, e.kept.bytes())
 	e.kept = exactTable{}
 	return nil
 }

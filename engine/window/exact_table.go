@@ -4,14 +4,16 @@ package window
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
-// exactTable maps digests to elements. Elements lie in chunks in the order of their first
-// entry, so growth copies none of them. An index of open addressing leads to them: as digests are as
-// good as random, their low bits are both home and tag.
+// exactTable maps digests to elements. Elements lie in chunks, so growth copies none of them. An index
+// of open addressing leads to those that are not set aside: as digests are as good as random, their low
+// bits are both home and tag.
 type exactTable struct {
 	chunks [][]exactElement
 	len    int
@@ -20,11 +22,15 @@ type exactTable struct {
 	// home, growth reads the old index alone, and writes in two places at a time.
 	index []uint64
 	loads uint64 // scratch of touch
+	exactAside
 }
 
+// exactElement describes the last element kept for a digest.
 type exactElement struct {
-	digest digest.Digest
-	keptElement
+	digest   digest.Digest
+	time     int64  // in count windows: the position
+	position uint32 // modulo 1<<32
+	point    uint32
 }
 
 const (
@@ -37,59 +43,77 @@ const (
 // exactSlots returns the size of the index of n elements.
 func exactSlots(n int) int { return max(leastIndex, 1<<bits.Len(uint(n+n/3))) }
 
-// exactBytes returns the memory of n elements in whole chunks.
-func exactBytes(n int) int {
-	return (n+exactChunk-1)/exactChunk*exactChunk*int(unsafe.Sizeof(exactElement{})) + 8*exactSlots(n)
+// exactBytes returns the memory of n elements in whole chunks, and of their index.
+func exactBytes(n, slots int) int {
+	return (n+exactChunk-1)/exactChunk*exactChunk*int(unsafe.Sizeof(exactElement{})) + 8*slots
 }
 
-func (t *exactTable) at(i int) *exactElement { return &t.chunks[i/exactChunk][i%exactChunk] }
+func (t *exactTable) bytes() int { return exactBytes(t.len, len(t.index)) }
+
+func (t *exactTable) at(i int) *exactElement {
+	return &t.chunks[uint(i)/exactChunk][uint(i)%exactChunk]
+}
 
 // touch loads the homes of digests, so that their cache misses overlap.
 func (t *exactTable) touch(d []digest.Digest) {
-	if len(t.index) > 0 {
-		for i := range d {
-			t.loads += t.index[d[i][0]&uint64(len(t.index)-1)]
-		}
+	sum, index := t.loads, t.index
+	for i := range d {
+		sum += index[d[i][0]&uint64(len(index)-1)]
 	}
+	t.loads = sum
 }
 
-// find returns the element of a digest, or nil.
-func (t *exactTable) find(d digest.Digest) *keptElement {
-	if t.len == 0 {
-		return nil
-	}
-	mask := uint64(len(t.index) - 1)
-	for i := d[0] & mask; t.index[i] != 0; i = (i + 1) & mask {
-		if word := t.index[i]; (word>>numberBits^d[0])<<numberBits == 0 {
-			if e := t.at(numberOf(word)); e.digest == d {
-				return &e.keptElement
+// full reports whether the index has no room for a further element.
+func (t *exactTable) full() bool { return 4*(t.len-t.first+1) >= 3*len(t.index) }
+
+// element returns the element of a digest. If the index has none, it adds an element with the digest
+// alone, for which there must be room.
+func (t *exactTable) element(d *digest.Digest) (e *exactElement, added bool) {
+	index, first, mask := t.index, d[0], uint64(len(t.index)-1)
+	i := first & mask
+	for ; index[i] != 0; i = (i + 1) & mask {
+		if word := index[i]; (word>>numberBits^first)<<numberBits == 0 {
+			if e := t.at(numberOf(word)); e.digest == *d {
+				return e, false
 			}
 		}
 	}
-	return nil
-}
-
-// add adds the element of a digest that has none.
-func (t *exactTable) add(d digest.Digest, k keptElement) {
 	if t.len == len(t.chunks)*exactChunk {
-		t.chunks = append(t.chunks, make([]exactElement, exactChunk))
+		t.addChunks()
 	}
-	*t.at(t.len) = exactElement{d, k}
+	e = t.at(t.len)
+	e.digest = *d
 	t.len++
-	if slots := exactSlots(t.len); slots > len(t.index) {
-		old := t.index
-		t.index = make([]uint64, slots)
-		for _, word := range old {
-			if word != 0 {
-				t.enter(word)
-			}
-		}
-	}
-	t.enter(d[0]<<numberBits | uint64(t.len))
+	index[i] = first<<numberBits | uint64(t.len)
+	return e, true
+}
+
+// addChunks adds an eighth as many chunks as there are. Those without elements take no memory yet.
+func (t *exactTable) addChunks() {
+	all := make([]exactElement, (len(t.chunks)/8+1)*exactChunk)
+	layout.AdviseHuge(all)
+	t.chunks = slices.AppendSeq(t.chunks, slices.Chunk(all, exactChunk))
 }
 
 // numberOf returns the number, from 0, of the element of a word of the index.
 func numberOf(word uint64) int { return int(word&(1<<numberBits-1)) - 1 }
+
+// grow doubles the index.
+func (t *exactTable) grow() {
+	old := t.index
+	t.makeIndex(2 * len(old))
+	for _, word := range old {
+		if word != 0 {
+			t.enter(word)
+		}
+	}
+}
+
+// makeIndex makes an empty index.
+func (t *exactTable) makeIndex(slots int) {
+	t.index = make([]uint64, slots)
+	layout.AdviseHuge(t.index)
+}
 
 // enter enters a word in the index.
 func (t *exactTable) enter(word uint64) {
@@ -102,21 +126,31 @@ func (t *exactTable) enter(word uint64) {
 	t.index[i] = word
 }
 
-// remove removes the elements for which out returns true.
-func (t *exactTable) remove(out func(*keptElement) bool) {
+// enterAll enters all elements that are not set aside in an empty index.
+func (t *exactTable) enterAll() {
+	for n := t.first; n < t.len; n++ {
+		t.enter(t.at(n).digest[0]<<numberBits | uint64(n+1))
+	}
+}
+
+// remove removes the elements for which out returns true. None may be set aside.
+func (t *exactTable) remove(out func(*exactElement) bool) {
 	kept := 0
 	for i := range t.len {
-		if e := t.at(i); !out(&e.keptElement) {
+		if e := t.at(i); !out(e) {
 			*t.at(kept) = *e
 			kept++
 		}
 	}
-	t.len = kept
-	used := (kept + exactChunk - 1) / exactChunk
+	t.shrink(kept)
+	t.wholeTo = 0
+	t.makeIndex(exactSlots(kept + 1))
+	t.enterAll()
+}
+
+// shrink leaves the first n elements.
+func (t *exactTable) shrink(n int) {
+	used := (n + exactChunk - 1) / exactChunk
 	clear(t.chunks[used:])
-	t.chunks = t.chunks[:used]
-	t.index = make([]uint64, exactSlots(kept))
-	for n := range kept {
-		t.enter(t.at(n).digest[0]<<numberBits | uint64(n+1))
-	}
+	t.len, t.chunks = n, t.chunks[:used]
 }

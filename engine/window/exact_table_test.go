@@ -14,22 +14,21 @@ import (
 func TestExactTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 58))
 	var table exactTable
-	want := map[digest.Digest]keptElement{}
+	table.makeIndex(leastIndex)
+	want := map[digest.Digest]exactElement{}
 	for i := range 20_000 {
 		d := digest.Digest{rng.Uint64N(2000) << rng.IntN(4), rng.Uint64N(4) << 40}
-		k := keptElement{time: int64(i), point: uint32(i)}
-		old := table.find(d)
-		if before, found := want[d]; found != (old != nil) || found && *old != before {
-			t.Fatalf("element %d: %v, not %v", i, old, before)
+		k := exactElement{digest: d, time: int64(i), point: uint32(i)}
+		if table.full() {
+			table.grow()
 		}
-		if old != nil {
-			*old = k
-		} else {
-			table.add(d, k)
+		got, added := table.element(&d)
+		if before, found := want[d]; found == added || found && *got != before {
+			t.Fatalf("element %d: %v, not %v", i, got, before)
 		}
-		want[d] = k
+		*got, want[d] = k, k
 		if i%6000 == 5999 {
-			out := func(k *keptElement) bool { return k.time%3 > 0 }
+			out := func(k *exactElement) bool { return k.time%3 > 0 }
 			table.remove(out)
 			for d, k := range want {
 				if out(&k) {

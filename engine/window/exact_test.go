@@ -6,6 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
+	"github.com/flowdedup/flowdedup/layout"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -92,5 +93,53 @@ func TestExactWindowNear(t *testing.T) {
 	f.cfg.Window.Duration = math.MaxInt64
 	if first, last := f.timesWorthKeeping(); first != math.MinInt64 || last != math.MaxInt64 {
 		t.Errorf("a window of all times: %d to %d", first, last)
+	}
+}
+
+// TestExactSetAside compares a filter that sets elements aside with a filter that sets none aside.
+func TestExactSetAside(t *testing.T) {
+	const n = 80_000
+	rng := rand.New(rand.NewPCG(19, 58))
+	for name, c := range map[string]struct {
+		digests int // to choose from
+		time    func(i int) int64
+	}{
+		"in order":  {n * 1000, func(i int) int64 { return int64(i) * 1000 }},
+		"jitter":    {n, func(i int) int64 { return int64(i)*1000 + rng.Int64N(2_000_000) }},
+		"repeats":   {100, func(i int) int64 { return int64(i) * 1000 }},
+		"again":     {n / 2, func(i int) int64 { return int64(i) * 1000 }},
+		"goes back": {n, func(i int) int64 { return int64(i%(n/2)) * 1000 }},
+		"stands":    {n, func(int) int64 { return 5 }},
+		"wrong": {n, func(i int) int64 {
+			return []int64{int64(i) * 1000, math.MaxInt64 - int64(i), math.MinInt64 + 1, 0}[rng.IntN(1000)/998*rng.IntN(4)]
+		}},
+	} {
+		for _, text := range []string{"1us", "1ms", "n:5", "none"} {
+			for _, refresh := range []bool{false, true} {
+				s := &check.Packets{}
+				for i := range n {
+					d := digest.Digest{uint64(rng.IntN(c.digests)) * layout.Golden, uint64(rng.IntN(2))}
+					if i > 5 && rng.IntN(4) == 0 {
+						d = s.Digests[i-1-rng.IntN(5)]
+					}
+					s.Add(d, c.time(i), uint32(rng.IntN(2)))
+				}
+				cfg := TimedConfig{Window: mustWindow(t, text), Refresh: refresh, Across: refresh}
+				f, whole := newExact(t, cfg), newExact(t, cfg)
+				whole.kept.wholeTo = math.MaxInt
+				got, want := s.Verdicts(f, 1000), s.Verdicts(whole, 1000)
+				for i := range want {
+					if got[i] != want[i] {
+						t.Fatalf("%s, window %s: packet %d: copy %v, want %v", name, text, i, got[i], want[i])
+					}
+				}
+				if all := f.kept.len; name == "in order" && text != "none" && f.kept.first < all-asideIndex || whole.kept.first > 0 {
+					t.Errorf("%s, window %s: %d and %d elements of %d aside", name, text, f.kept.first, whole.kept.first, all)
+				}
+				if got, want := f.kept.len, whole.kept.len; got > want+want/asideAgain+64/asideAgain*asideEvery {
+					t.Errorf("%s, window %s: %d elements, not %d", name, text, got, want)
+				}
+			}
+		}
 	}
 }

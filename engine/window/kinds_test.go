@@ -219,11 +219,11 @@ func TestNew(t *testing.T) {
 		t.Errorf("coarse: %+v", st)
 	}
 	exact := newExact(t, TimedConfig{Window: w})
-	if st := exact.Stats(); st != (engine.PacketStats{Method: "exact", MemoryBytes: exactBytes(0)}) {
+	if st := exact.Stats(); st != (engine.PacketStats{Method: "exact", MemoryBytes: exactBytes(0, leastIndex)}) {
 		t.Errorf("exact: %+v", st)
 	}
 	check.RandomPackets(18, 1000, check.Clocks(1000)["in order"]).Verdicts(exact, 100)
-	if st, n := exact.Stats(), exact.kept.len; st.MemoryBytes < n*41 || st.MemoryBytes > n*41*3 {
+	if st, n := exact.Stats(), exact.kept.len; st.MemoryBytes < n*32 || st.MemoryBytes > n*32*4 {
 		t.Errorf("exact: %d elements in %d bytes", n, st.MemoryBytes)
 	}
 }
