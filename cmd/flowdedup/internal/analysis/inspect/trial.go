@@ -63,9 +63,8 @@ type tried struct {
 	ends   [2]uint64 // source and destination
 	flow   uint32    // its number among flows
 	ipID   uint16
-	header uint8  // bytes of the shortest IP header
-	plain  bool   // see isPlain
-	source []byte // only while it is compared
+	header uint8 // bytes of the shortest IP header
+	plain  bool  // see isPlain
 	sighting
 }
 
@@ -116,20 +115,19 @@ func (t *trials) add(n *Inspector, p *Batch, b *capture.Batch) {
 			continue
 		}
 		t.compared = true
-		next := p.triedPacket(n, b, i)
+		next, source := p.triedPacket(n, b, i)
 		next.flow = t.flows.count(p.origins[i].conversation, &next)
 		for _, one := range t.list {
 			if digests := p.tried[one.number]; i < len(digests) && digests[i] != (digest.Digest{}) && !one.over.Load() {
-				one.add(t.recent, n, &next, &digests[i], p.verdicts[i])
+				one.add(t.recent, n, &next, source, &digests[i], p.verdicts[i])
 			}
 		}
-		next.source = nil
 		t.recent[s.number%uint64(len(t.recent))] = next
 	}
 }
 
-// add compares s, which has digest d. Filters remove it anyway as v has it.
-func (t *trial) add(recent []tried, n *Inspector, s *tried, d *digest.Digest, v verdicts) {
+// add compares s, which has an address as its source, and digest d. Filters remove it anyway as v has it.
+func (t *trial) add(recent []tried, n *Inspector, s *tried, source []byte, d *digest.Digest, v verdicts) {
 	set := &t.sets[d[0]>>(64-setBits)]
 	at := &set[0]
 	if at.check != d[1] && (set[1].check == d[1] || set[1].number < at.number) {
@@ -139,7 +137,7 @@ func (t *trial) add(recent []tried, n *Inspector, s *tried, d *digest.Digest, v 
 	delay := distance(s.time, e.time)
 	matches := at.check == d[1] && e.number == at.number && delay <= uint64(n.cfg.Window) && !(e.usual == s.usual && s.equals(&e.sighting))
 	if matches {
-		t.match(e, s, d[1], v)
+		t.match(e, s, source, d[1], v)
 	}
 	if !matches || delay > uint64(n.windows[0]) {
 		*at = triedPlace{d[1], s.number}
@@ -155,14 +153,14 @@ func (t *trials) goOn(number uint64) bool {
 	return goOn
 }
 
-// triedPacket describes element i of p.
-func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int) tried {
+// triedPacket describes element i of p, and returns its source.
+func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int) (next tried, source []byte) {
 	frame := int(p.frames[i])
 	ip := b.Data(frame)[p.origins[i].start:]
 	src, dst := addressesOf(ip)
-	next := tried{
+	next = tried{
 		usual: p.digests[i][0], ends: [2]uint64{hashOf(src, n.cfg.Seed), hashOf(dst, n.cfg.Seed)},
-		plain: isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start), source: src, sighting: p.seen[i],
+		plain: isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start), sighting: p.seen[i],
 	}
 	next.header = 40
 	if ip[0]>>4 == 4 {
@@ -171,7 +169,7 @@ func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int) tried {
 	if isGroup(dst) {
 		next.flags |= toGroup
 	}
-	return next
+	return next, src
 }
 
 // reach returns how many of the first packets are looked at.
@@ -193,7 +191,7 @@ func (t *trial) isOver(number uint64) bool {
 }
 
 // match counts a packet that equals e but for the further fields, without which both have a digest.
-func (t *trial) match(e, s *tried, digest uint64, v verdicts) {
+func (t *trial) match(e, s *tried, source []byte, digest uint64, v verdicts) {
 	first, copied := e, s
 	if s.time < e.time {
 		first, copied = copied, first
@@ -204,7 +202,7 @@ func (t *trial) match(e, s *tried, digest uint64, v verdicts) {
 		kind |= numberKind
 	}
 	t.matches = append(t.matches, match{
-		delay: distance(s.time, e.time), mapping: t.mappings.add(e, s, digest, step), pairing: t.pairings.add(first, copied, digest),
+		delay: distance(s.time, e.time), mapping: t.mappings.add(e, s, source, digest, step), pairing: t.pairings.add(first, copied, digest),
 		earlier: uint32(min(e.number, s.number)), number: uint32(max(e.number, s.number)),
 		first: first.point, copied: copied.point, kind: kind, proto: protocolKey{proto: s.proto}, step: int8(step),
 		anyway: v, foreign: first.device != copied.device, rewrapped: first.isRewrapped(&copied.sighting),
