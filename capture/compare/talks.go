@@ -5,6 +5,7 @@ package compare
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -38,10 +39,12 @@ type talkSet struct {
 	weight [talkWays]uint32 // packets, with the packets of conversations that made room
 }
 
-// pace holds what each packet of a conversation changes.
+// pace holds what packets of a conversation change.
 type pace struct {
-	seen   [2]uint64 // packets of each side
+	seen   uint64    // packets of A
 	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
+	// reordered counts packets that came behind a later packet of their direction.
+	reordered uint64
 }
 
 // talk holds what few packets change of a conversation, from when it got its place.
@@ -50,8 +53,6 @@ type talk struct {
 	error uint32    // packets that it may have had before, at most
 	six   bool
 	ends  [48]byte // a key of kind keys.Flow
-	// reordered counts packets that came behind a later packet of their direction.
-	reordered uint64
 }
 
 func newTalks() *talks {
@@ -78,38 +79,80 @@ func (s *talkSet) way(check uint32) int {
 // equal32 returns 1 if a equals b, else 0.
 func equal32(a, b uint32) uint64 { return (uint64(a^b) - 1) >> 63 }
 
+// smallest returns the first conversation of those with the fewest packets, and their number. It has no
+// branches, as way.
+func (s *talkSet) smallest() (way int, weight uint32) {
+	least := uint64(math.MaxUint64)
+	for way, weight := range s.weight {
+		least = min(least, uint64(weight)<<3|uint64(way))
+	}
+	return int(least & (talkWays - 1)), uint32(least >> 3)
+}
+
 // count counts packets of a side, from packet from of b on, and writes the places of their
 // conversations to places.
 func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 	hashes := b.talks[from : from+len(places)]
+	t.expect(places, hashes)
 	counted := 0
 	for i, hash := range hashes {
 		if hash == 0 {
 			places[i] = noTalk
 			continue
 		}
-		number := uint32(hash >> 52)
-		set := &t.sets[number]
-		way := set.way(checkOf(hash))
-		if way == talkWays {
-			t.see(side, places[counted:i]) // before their conversations may make room
-			counted = i
-			places[i] = t.add(b, from+i)
-			continue
+		at, check := places[i], checkOf(hash)
+		set := &t.sets[at/talkWays]
+		if set.checks[at%talkWays] != check {
+			way := set.way(check) // a packet of the group may have added it
+			if way == talkWays {
+				t.see(side, places[counted:i]) // before their conversations may make room
+				counted = i
+				places[i] = t.add(b, from+i)
+				continue
+			}
+			at = at&^(talkWays-1) | uint32(way)
+			places[i] = at
 		}
-		at := number*talkWays + uint32(way)
-		set.weight[way] = max(set.weight[way]+1, set.weight[way])
-		places[i] = at
+		set.weight[at%talkWays] = max(set.weight[at%talkWays]+1, set.weight[at%talkWays])
 	}
 	t.see(side, places[counted:])
 }
 
-// see counts packets of conversations. Nothing else is in the loop, so that as many of them as
-// possible come from memory at the same time.
+// expect writes the places that conversations have, or will have if no other is added before, and touches
+// the memory of new conversations, as matcher.warm does.
+func (t *talks) expect(places []uint32, hashes []uint64) {
+	touched := uint64(0)
+	for _, hash := range hashes {
+		touched |= uint64(t.sets[hash>>52].checks[0])
+	}
+	var all [group]uint32
+	added := all[:0]
+	for i, hash := range hashes {
+		set := &t.sets[hash>>52]
+		way := set.way(checkOf(hash))
+		places[i] = uint32(hash>>52)*talkWays + uint32(way)
+		if way == talkWays {
+			way, _ = set.smallest()
+			places[i] = uint32(hash>>52)*talkWays + uint32(way)
+			added = append(added, places[i])
+		}
+	}
+	for _, at := range added {
+		c := &t.counts[at]
+		touched |= t.paced[at].seen | c.only[0] | uint64(c.ends[len(c.ends)-1])
+	}
+	t.touched |= touched
+}
+
+// see counts packets of conversations, if they are of A. Nothing else is in the loop, so that as many of
+// them as possible come from memory at the same time.
 func (t *talks) see(side int, places []uint32) {
+	if side == sideB {
+		return
+	}
 	paced := t.paced
 	for _, at := range places {
-		paced[at].seen[side]++
+		paced[at].seen++
 	}
 }
 
@@ -117,13 +160,7 @@ func (t *talks) see(side int, places []uint32) {
 func (t *talks) add(b *Batch, i int) uint32 {
 	number := uint32(b.talks[i] >> 52)
 	set := &t.sets[number]
-	victim := 0
-	for way := range set.weight {
-		if set.weight[way] < set.weight[victim] {
-			victim = way
-		}
-	}
-	least := set.weight[victim]
+	victim, least := set.smallest()
 	t.evicted = t.evicted || least > 0
 	set.checks[victim], set.weight[victim] = checkOf(b.talks[i]), max(least+1, least)
 	at := number*talkWays + uint32(victim)
@@ -162,7 +199,7 @@ func (t *talks) order(r *record, number uint64) {
 	}
 	latest := &t.paced[r.talk].latest[r.flags&backward]
 	if number+1 < *latest {
-		t.counts[r.talk].reordered++
+		t.paced[r.talk].reordered++
 		t.ordered++
 		return
 	}
@@ -198,7 +235,7 @@ func (t *talks) top(n int) []Conversation {
 	of := make([]Conversation, min(n, len(all)))
 	for i := range of {
 		c := &t.counts[all[i].at]
-		of[i] = Conversation{Counts: t.countsOf(all[i].at), Reordered: c.reordered, Error: uint64(c.error), Name: all[i].name, CommunityID: c.communityID()}
+		of[i] = Conversation{Counts: t.countsOf(all[i].at), Reordered: t.paced[all[i].at].reordered, Error: uint64(c.error), Name: all[i].name, CommunityID: c.communityID()}
 	}
 	return of
 }
@@ -223,7 +260,7 @@ func (t *talks) largest(n int) []int {
 
 // countsOf returns the counts of a conversation.
 func (t *talks) countsOf(at int) Counts {
-	c, a := &t.counts[at], t.paced[at].seen[sideA]
+	c, a := &t.counts[at], t.paced[at].seen
 	return Counts{Both: a - min(c.only[sideA], a), OnlyA: c.only[sideA], OnlyB: c.only[sideB]}
 }
 
