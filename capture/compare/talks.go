@@ -27,6 +27,7 @@ type talks struct {
 	sets   []talkSet
 	paced  []pace // at noTalk of packets without a conversation
 	counts []talk
+	six    []bool // whether ends are of IPv6
 	// evicted is whether any conversation made room.
 	evicted bool
 	ordered uint64 // packets that came behind a later packet of their direction
@@ -39,24 +40,23 @@ type talkSet struct {
 	weight [talkWays]uint32 // packets, with the packets of conversations that made room
 }
 
-// pace holds what packets of a conversation change.
+// pace holds what packets of a conversation change, from when it got its place: half of a cache line.
 type pace struct {
 	seen   uint64    // packets of A
 	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
 	// reordered counts packets that came behind a later packet of their direction.
-	reordered uint64
+	reordered uint32
+	error     uint32 // packets that it may have had before, at most
 }
 
-// talk holds what few packets change of a conversation, from when it got its place.
+// talk holds what few packets change of a conversation: a cache line.
 type talk struct {
-	only  [2]uint64 // packets that only side A has, and only side B
-	error uint32    // packets that it may have had before, at most
-	six   bool
-	ends  [48]byte // a key of kind keys.Flow
+	only [2]uint64 // packets that only side A has, and only side B
+	ends [48]byte  // a key of kind keys.Flow
 }
 
 func newTalks() *talks {
-	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk), paced: make([]pace, noTalk+1)}
+	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk), paced: make([]pace, noTalk+1), six: make([]bool, noTalk)}
 }
 
 // checkOf returns the part of a conversation's hash that distinguishes it within its set.
@@ -83,14 +83,14 @@ func equal32(a, b uint32) uint64 { return (uint64(a^b) - 1) >> 63 }
 // branches, as way.
 func (s *talkSet) smallest() (way int, weight uint32) {
 	least := uint64(math.MaxUint64)
-	for way, weight := range s.weight {
-		least = min(least, uint64(weight)<<3|uint64(way))
+	for way := range s.weight {
+		least = min(least, uint64(s.weight[way])<<3|uint64(way))
 	}
 	return int(least & (talkWays - 1)), uint32(least >> 3)
 }
 
-// count counts packets of a side, from packet from of b on, and writes the places of their
-// conversations to places.
+// count counts packets of a side, from packet from of b on, and replaces places by the places of their
+// conversations. places has where they may be, or noTalk.
 func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 	hashes := b.talks[from : from+len(places)]
 	t.expect(places, hashes)
@@ -118,8 +118,8 @@ func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 	t.see(side, places[counted:])
 }
 
-// expect writes the places that conversations have, or will have if no other is added before, and touches
-// the memory of new conversations, as matcher.warm does.
+// expect replaces places by the places that conversations have, or will have if no other is added before,
+// and touches the memory of new conversations, as matcher.warm does.
 func (t *talks) expect(places []uint32, hashes []uint64) {
 	touched := uint64(0)
 	for _, hash := range hashes {
@@ -128,18 +128,21 @@ func (t *talks) expect(places []uint32, hashes []uint64) {
 	var all [group]uint32
 	added := all[:0]
 	for i, hash := range hashes {
-		set := &t.sets[hash>>52]
+		set, at := &t.sets[hash>>52], places[i]
+		if uint64(at/talkWays) == hash>>52 && set.checks[at%talkWays] == checkOf(hash) {
+			continue
+		}
 		way := set.way(checkOf(hash))
-		places[i] = uint32(hash>>52)*talkWays + uint32(way)
+		at = uint32(hash>>52)*talkWays + uint32(way)
 		if way == talkWays {
 			way, _ = set.smallest()
-			places[i] = uint32(hash>>52)*talkWays + uint32(way)
-			added = append(added, places[i])
+			at += uint32(way) - talkWays
+			added = append(added, at)
 		}
+		places[i] = at
 	}
 	for _, at := range added {
-		c := &t.counts[at]
-		touched |= t.paced[at].seen | c.only[0] | uint64(c.ends[len(c.ends)-1])
+		touched |= t.paced[at].seen | t.counts[at].only[0]
 	}
 	t.touched |= touched
 }
@@ -164,13 +167,12 @@ func (t *talks) add(b *Batch, i int) uint32 {
 	t.evicted = t.evicted || least > 0
 	set.checks[victim], set.weight[victim] = checkOf(b.talks[i]), max(least+1, least)
 	at := number*talkWays + uint32(victim)
-	c := &t.counts[at]
-	*c = talk{error: least}
-	t.paced[at] = pace{}
-	if n := b.ends[i]; n >= 0 {
+	c, n := &t.counts[at], b.ends[i]
+	t.paced[at], c.only, t.six[at] = pace{error: least}, [2]uint64{}, n < 0
+	if n >= 0 {
 		copy(c.ends[:], b.four[n][:])
 	} else {
-		c.ends, c.six = b.six[^n], true
+		c.ends = b.six[^n]
 	}
 	return at
 }
@@ -199,7 +201,8 @@ func (t *talks) order(r *record, number uint64) {
 	}
 	latest := &t.paced[r.talk].latest[r.flags&backward]
 	if number+1 < *latest {
-		t.paced[r.talk].reordered++
+		p := &t.paced[r.talk]
+		p.reordered = max(p.reordered+1, p.reordered)
 		t.ordered++
 		return
 	}
@@ -227,15 +230,15 @@ func (t *talks) top(n int) []Conversation {
 	}
 	var all []named
 	for _, at := range t.largest(n) {
-		all = append(all, named{at, t.counts[at].name()})
+		all = append(all, named{at, t.name(at)})
 	}
 	slices.SortStableFunc(all, func(a, b named) int {
 		return cmp.Or(compareCounts(t.countsOf(a.at), t.countsOf(b.at)), cmp.Compare(a.name, b.name))
 	})
 	of := make([]Conversation, min(n, len(all)))
 	for i := range of {
-		c := &t.counts[all[i].at]
-		of[i] = Conversation{Counts: t.countsOf(all[i].at), Reordered: t.paced[all[i].at].reordered, Error: uint64(c.error), Name: all[i].name, CommunityID: c.communityID()}
+		p := &t.paced[all[i].at]
+		of[i] = Conversation{Counts: t.countsOf(all[i].at), Reordered: uint64(p.reordered), Error: uint64(p.error), Name: all[i].name, CommunityID: t.communityID(all[i].at)}
 	}
 	return of
 }
@@ -271,18 +274,18 @@ func compareCounts(a, b Counts) int {
 }
 
 // communityID returns the Community ID, which both directions share.
-func (c *talk) communityID() string {
-	cfg := keys.Config{Kind: keys.Biflow}
-	if c.six {
+func (t *talks) communityID(at int) string {
+	c, cfg := &t.counts[at], keys.Config{Kind: keys.Biflow}
+	if t.six[at] {
 		return cfg.CommunityID48(c.ends)
 	}
 	return cfg.CommunityID16([16]byte(c.ends[:]))
 }
 
 // name names both ends, the lower end first.
-func (c *talk) name() string {
-	cfg := keys.Config{Kind: keys.Biflow}
-	if c.six {
+func (t *talks) name(at int) string {
+	c, cfg := &t.counts[at], keys.Config{Kind: keys.Biflow}
+	if t.six[at] {
 		key := c.ends
 		swapEnds(key[:16], key[16:32], key[32:])
 		return cfg.Format48(key)
