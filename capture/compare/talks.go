@@ -93,8 +93,7 @@ func (s *talkSet) smallest() (way int, weight uint32) {
 // conversations. places has where they may be, or noTalk.
 func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 	hashes := b.talks[from : from+len(places)]
-	t.expect(places, hashes)
-	counted := 0
+	t.expect(places, side, hashes)
 	for i, hash := range hashes {
 		if hash == 0 {
 			places[i] = noTalk
@@ -104,23 +103,21 @@ func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 		set := &t.sets[at/talkWays]
 		if set.checks[at%talkWays] != check {
 			way := set.way(check) // a packet of the group may have added it
-			if way == talkWays {
-				t.see(side, places[counted:i]) // before their conversations may make room
-				counted = i
-				places[i] = t.add(b, from+i)
-				continue
+			if at = at&^(talkWays-1) | uint32(way); way == talkWays {
+				at = t.add(b, from+i)
 			}
-			at = at&^(talkWays-1) | uint32(way)
 			places[i] = at
 		}
 		set.weight[at%talkWays] = max(set.weight[at%talkWays]+1, set.weight[at%talkWays])
+		if side == sideA {
+			t.paced[at].seen++
+		}
 	}
-	t.see(side, places[counted:])
 }
 
 // expect replaces places by the places that conversations have, or will have if no other is added before,
-// and touches the memory of new conversations, as matcher.warm does.
-func (t *talks) expect(places []uint32, hashes []uint64) {
+// and touches the memory that count will touch, as matcher.warm does.
+func (t *talks) expect(places []uint32, side int, hashes []uint64) {
 	touched := uint64(0)
 	for _, hash := range hashes {
 		touched |= uint64(t.sets[hash>>52].checks[0])
@@ -144,19 +141,12 @@ func (t *talks) expect(places []uint32, hashes []uint64) {
 	for _, at := range added {
 		touched |= t.paced[at].seen | t.counts[at].only[0]
 	}
+	if side == sideA {
+		for _, at := range places {
+			touched |= t.paced[at].seen
+		}
+	}
 	t.touched |= touched
-}
-
-// see counts packets of conversations, if they are of A. Nothing else is in the loop, so that as many of
-// them as possible come from memory at the same time.
-func (t *talks) see(side int, places []uint32) {
-	if side == sideB {
-		return
-	}
-	paced := t.paced
-	for _, at := range places {
-		paced[at].seen++
-	}
 }
 
 // add makes room for the conversation of packet i of b, and returns its place.
@@ -165,7 +155,7 @@ func (t *talks) add(b *Batch, i int) uint32 {
 	set := &t.sets[number]
 	victim, least := set.smallest()
 	t.evicted = t.evicted || least > 0
-	set.checks[victim], set.weight[victim] = checkOf(b.talks[i]), max(least+1, least)
+	set.checks[victim], set.weight[victim] = checkOf(b.talks[i]), least
 	at := number*talkWays + uint32(victim)
 	c, n := &t.counts[at], b.ends[i]
 	t.paced[at], c.only, t.six[at] = pace{error: least}, [2]uint64{}, n < 0
