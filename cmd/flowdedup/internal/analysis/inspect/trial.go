@@ -38,8 +38,11 @@ type trials struct {
 
 // trial is the comparison without the fields of one list.
 type trial struct {
-	number   int             // in triedFields
-	sets     [][2]triedPlace // by a part of the digest; the latest packets stay
+	number int // in triedFields
+	// lists has the latest packet of each list, by a part of the digest, and links has its place there by
+	// the number of a packet, as recent.
+	lists    []uint32
+	links    []triedLink
 	mappings mappings
 	pairings pairings
 	matches  []match
@@ -51,11 +54,15 @@ type trial struct {
 const (
 	// firstBits is log2 of how many packets are looked at in any case, and of how many stay.
 	firstBits = 14
-	setBits   = 13
+	listBits  = firstBits + 1
 )
 
-// triedPlace is the place of a packet among the recent packets.
-type triedPlace struct{ check, number uint64 }
+// triedLink is the place of a packet in a list: part of its digest, and the number of the packet behind it,
+// which is earlier. No key of a run makes packets push each other out of a list.
+type triedLink struct {
+	check uint64
+	next  uint32
+}
 
 // tried is a packet that is compared.
 type tried struct {
@@ -89,7 +96,7 @@ func newTrials(any bool) (t trials) {
 	}
 	t.recent, t.flows = make([]tried, 1<<firstBits), &flows{newByKey[uint32](maxFlowsTried)}
 	for i := range triedFields {
-		t.list = append(t.list, &trial{number: i, sets: make([][2]triedPlace, 1<<setBits),
+		t.list = append(t.list, &trial{number: i, lists: make([]uint32, 1<<listBits), links: make([]triedLink, 1<<firstBits),
 			mappings: mappings{newByKey[mapping](maxMappings)}, pairings: pairings{t.flows, newByKey[pairing](maxPairings)}})
 	}
 	return t
@@ -128,20 +135,24 @@ func (t *trials) add(n *Inspector, p *Batch, b *capture.Batch) {
 
 // add compares s, which has an address as its source, and digest d. Filters remove it anyway as v has it.
 func (t *trial) add(recent []tried, n *Inspector, s *tried, source []byte, d *digest.Digest, v verdicts) {
-	set := &t.sets[d[0]>>(64-setBits)]
-	at := &set[0]
-	if at.check != d[1] && (set[1].check == d[1] || set[1].number < at.number) {
-		at = &set[1]
+	const mask = 1<<firstBits - 1
+	list, number := &t.lists[d[0]>>(64-listBits)], uint32(s.number)
+	at := list
+	for *at != 0 && number-*at <= mask && t.links[*at&mask].check != d[1] {
+		at = &t.links[*at&mask].next
 	}
-	e := &recent[at.number%uint64(len(recent))]
-	delay := distance(s.time, e.time)
-	matches := at.check == d[1] && e.number == at.number && delay <= uint64(n.cfg.Window) && !(e.usual == s.usual && s.equals(&e.sighting))
-	if matches {
-		t.match(e, s, source, d[1], v)
+	if *at != 0 && number-*at <= mask {
+		e := &recent[*at&mask]
+		delay := distance(s.time, e.time)
+		if delay <= uint64(n.cfg.Window) && !(e.usual == s.usual && s.equals(&e.sighting)) {
+			t.match(e, s, source, d[1], v)
+			if delay <= uint64(n.windows[0]) {
+				return
+			}
+		}
+		*at = t.links[*at&mask].next // the list has the latest of equal packets only
 	}
-	if !matches || delay > uint64(n.windows[0]) {
-		*at = triedPlace{d[1], s.number}
-	}
+	t.links[number&mask], *list = triedLink{d[1], *list}, number
 }
 
 // goOn reports whether packets from a number on are looked at.
