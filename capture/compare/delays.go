@@ -40,6 +40,9 @@ func (d *delays) add(p pair) {
 	if hash&(1<<d.level-1) != 0 {
 		return
 	}
+	if d.pairs == nil {
+		d.pairs = make([]sampledPair, 0, mostPairs) // which takes no memory before it is used
+	}
 	if len(d.pairs) == mostPairs {
 		d.level++
 		d.pairs = slices.DeleteFunc(d.pairs, func(s sampledPair) bool { return s.hash&(1<<d.level-1) != 0 })

@@ -16,7 +16,7 @@ const (
 	// parts is how many parts a window has. Both sides are read in turns, a part at a time.
 	parts = 4
 	// turn is how many packets of a side are read at a time, at most.
-	turn = 1 << 12
+	turn = 1 << 9
 	// turnShare is the share of Config.Memory that the packets of a turn take at most, where they
 	// are written: else they would leave no room for packets of the other side.
 	turnShare = 16
@@ -215,7 +215,6 @@ func (c *Comparer) add(i int, b *Batch, first int, places, times []int64) {
 	c.match.warm(digests)
 	s.warm(digests)
 	g := added{batch: b, first: first, places: places, times: times}
-	c.talks.count(g.talks[:n], i, b, first)
 	if i == sideB {
 		g.offset = c.match.offset
 	}
@@ -227,15 +226,24 @@ func (c *Comparer) add(i int, b *Batch, first int, places, times []int64) {
 		to = from + c.reserve(i, b.packets.Frames[first+from:first+n])
 		c.record(i, &g, from, to)
 		q := &c.match.queues[i]
-		for number := q.next - uint64(to-from); number < q.next; number++ {
-			r := q.at(number)
-			if other := c.match.match(i, r, number); other == nil {
+		number := q.next - uint64(to-from)
+		for j := range to - from {
+			r := q.at(number + uint64(j))
+			other := c.match.match(i, r, number+uint64(j))
+			g.talks[j] = noTalk
+			if other == nil {
 				continue
-			} else if i == sideA {
+			}
+			g.talks[j] = other.talk // in most cases
+			if i == sideA {
 				c.meet(r, other)
 			} else {
 				c.meet(other, r)
 			}
+		}
+		c.talks.count(g.talks[:to-from], i, b, first+from)
+		for j, talk := range g.talks[:to-from] {
+			q.at(number + uint64(j)).talk = talk
 		}
 	}
 	s.counts.Packets += uint64(n)
@@ -247,9 +255,9 @@ type added struct {
 	batch         *Batch
 	first         int
 	places, times []int64
-	offset        int64 // of the places from the clock of A
-	talks         [group]uint32
-	again         uint64 // bits of the packets that equal an earlier packet of the same side
+	offset        int64         // of the places from the clock of A
+	talks         [group]uint32 // of those that have just been matched
+	again         uint64        // bits of the packets that equal an earlier packet of the same side
 }
 
 // record appends packets of a group to the queue of a side, which has room.
@@ -260,7 +268,7 @@ func (c *Comparer) record(i int, g *added, from, to int) {
 		f, placed, talk, r := &b.packets.Frames[k], g.places[j], b.talks[k], q.at(q.next)
 		q.next++
 		r.digest, r.time, r.placed = b.digests[k], g.times[j], placed-g.offset
-		r.talk, r.check, r.flags = g.talks[j], checkOf(talk), uint8(talk&backward|g.again>>j&1*repeated)
+		r.check, r.flags = checkOf(talk), uint8(talk&backward|g.again>>j&1*repeated)
 		r.proto, r.size, r.state = b.protocols[k], f.RecordLen+knownBytes, waiting
 		s.protocols[r.proto]++
 		if r.proto == headers.NonIP {

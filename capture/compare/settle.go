@@ -67,8 +67,9 @@ func (c *Comparer) count(i int, r *record) {
 	}
 	switch {
 	case !c.talks.has(r):
+	case outside && i == sideA:
+		c.talks.paced[r.talk].seen--
 	case outside:
-		c.talks.paced[r.talk].seen[i]--
 	default:
 		c.talks.counts[r.talk].only[i]++
 	}

@@ -5,6 +5,7 @@ package compare
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -26,6 +27,7 @@ type talks struct {
 	sets   []talkSet
 	paced  []pace // at noTalk of packets without a conversation
 	counts []talk
+	six    []bool // whether ends are of IPv6
 	// evicted is whether any conversation made room.
 	evicted bool
 	ordered uint64 // packets that came behind a later packet of their direction
@@ -38,24 +40,23 @@ type talkSet struct {
 	weight [talkWays]uint32 // packets, with the packets of conversations that made room
 }
 
-// pace holds what each packet of a conversation changes.
+// pace holds what packets of a conversation change, from when it got its place: half of a cache line.
 type pace struct {
-	seen   [2]uint64 // packets of each side
+	seen   uint64    // packets of A
 	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
+	// reordered counts packets that came behind a later packet of their direction.
+	reordered uint32
+	error     uint32 // packets that it may have had before, at most
 }
 
-// talk holds what few packets change of a conversation, from when it got its place.
+// talk holds what few packets change of a conversation: a cache line.
 type talk struct {
-	only  [2]uint64 // packets that only side A has, and only side B
-	error uint32    // packets that it may have had before, at most
-	six   bool
-	ends  [48]byte // a key of kind keys.Flow
-	// reordered counts packets that came behind a later packet of their direction.
-	reordered uint64
+	only [2]uint64 // packets that only side A has, and only side B
+	ends [48]byte  // a key of kind keys.Flow
 }
 
 func newTalks() *talks {
-	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk), paced: make([]pace, noTalk+1)}
+	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk), paced: make([]pace, noTalk+1), six: make([]bool, noTalk)}
 }
 
 // checkOf returns the part of a conversation's hash that distinguishes it within its set.
@@ -78,62 +79,90 @@ func (s *talkSet) way(check uint32) int {
 // equal32 returns 1 if a equals b, else 0.
 func equal32(a, b uint32) uint64 { return (uint64(a^b) - 1) >> 63 }
 
-// count counts packets of a side, from packet from of b on, and writes the places of their
-// conversations to places.
+// smallest returns the first conversation of those with the fewest packets, and their number. It has no
+// branches, as way.
+func (s *talkSet) smallest() (way int, weight uint32) {
+	least := uint64(math.MaxUint64)
+	for way := range s.weight {
+		least = min(least, uint64(s.weight[way])<<3|uint64(way))
+	}
+	return int(least & (talkWays - 1)), uint32(least >> 3)
+}
+
+// count counts packets of a side, from packet from of b on, and replaces places by the places of their
+// conversations. places has where they may be, or noTalk.
 func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 	hashes := b.talks[from : from+len(places)]
-	counted := 0
+	t.expect(places, side, hashes)
 	for i, hash := range hashes {
 		if hash == 0 {
 			places[i] = noTalk
 			continue
 		}
-		number := uint32(hash >> 52)
-		set := &t.sets[number]
-		way := set.way(checkOf(hash))
-		if way == talkWays {
-			t.see(side, places[counted:i]) // before their conversations may make room
-			counted = i
-			places[i] = t.add(b, from+i)
-			continue
+		at, check := places[i], checkOf(hash)
+		set := &t.sets[at/talkWays]
+		if set.checks[at%talkWays] != check {
+			way := set.way(check) // a packet of the group may have added it
+			if at = at&^(talkWays-1) | uint32(way); way == talkWays {
+				at = t.add(b, from+i)
+			}
+			places[i] = at
 		}
-		at := number*talkWays + uint32(way)
-		set.weight[way] = max(set.weight[way]+1, set.weight[way])
-		places[i] = at
+		set.weight[at%talkWays] = max(set.weight[at%talkWays]+1, set.weight[at%talkWays])
+		if side == sideA {
+			t.paced[at].seen++
+		}
 	}
-	t.see(side, places[counted:])
 }
 
-// see counts packets of conversations. Nothing else is in the loop, so that as many of them as
-// possible come from memory at the same time.
-func (t *talks) see(side int, places []uint32) {
-	paced := t.paced
-	for _, at := range places {
-		paced[at].seen[side]++
+// expect replaces places by the places that conversations have, or will have if no other is added before,
+// and touches the memory that count will touch, as matcher.warm does.
+func (t *talks) expect(places []uint32, side int, hashes []uint64) {
+	touched := uint64(0)
+	for _, hash := range hashes {
+		touched |= uint64(t.sets[hash>>52].checks[0])
 	}
+	var all [group]uint32
+	added := all[:0]
+	for i, hash := range hashes {
+		set, at := &t.sets[hash>>52], places[i]
+		if uint64(at/talkWays) == hash>>52 && set.checks[at%talkWays] == checkOf(hash) {
+			continue
+		}
+		way := set.way(checkOf(hash))
+		at = uint32(hash>>52)*talkWays + uint32(way)
+		if way == talkWays {
+			way, _ = set.smallest()
+			at += uint32(way) - talkWays
+			added = append(added, at)
+		}
+		places[i] = at
+	}
+	for _, at := range added {
+		touched |= t.paced[at].seen | t.counts[at].only[0]
+	}
+	if side == sideA {
+		for _, at := range places {
+			touched |= t.paced[at].seen
+		}
+	}
+	t.touched |= touched
 }
 
 // add makes room for the conversation of packet i of b, and returns its place.
 func (t *talks) add(b *Batch, i int) uint32 {
 	number := uint32(b.talks[i] >> 52)
 	set := &t.sets[number]
-	victim := 0
-	for way := range set.weight {
-		if set.weight[way] < set.weight[victim] {
-			victim = way
-		}
-	}
-	least := set.weight[victim]
+	victim, least := set.smallest()
 	t.evicted = t.evicted || least > 0
-	set.checks[victim], set.weight[victim] = checkOf(b.talks[i]), max(least+1, least)
+	set.checks[victim], set.weight[victim] = checkOf(b.talks[i]), least
 	at := number*talkWays + uint32(victim)
-	c := &t.counts[at]
-	*c = talk{error: least}
-	t.paced[at] = pace{}
-	if n := b.ends[i]; n >= 0 {
+	c, n := &t.counts[at], b.ends[i]
+	t.paced[at], c.only, t.six[at] = pace{error: least}, [2]uint64{}, n < 0
+	if n >= 0 {
 		copy(c.ends[:], b.four[n][:])
 	} else {
-		c.ends, c.six = b.six[^n], true
+		c.ends = b.six[^n]
 	}
 	return at
 }
@@ -162,7 +191,8 @@ func (t *talks) order(r *record, number uint64) {
 	}
 	latest := &t.paced[r.talk].latest[r.flags&backward]
 	if number+1 < *latest {
-		t.counts[r.talk].reordered++
+		p := &t.paced[r.talk]
+		p.reordered = max(p.reordered+1, p.reordered)
 		t.ordered++
 		return
 	}
@@ -190,15 +220,15 @@ func (t *talks) top(n int) []Conversation {
 	}
 	var all []named
 	for _, at := range t.largest(n) {
-		all = append(all, named{at, t.counts[at].name()})
+		all = append(all, named{at, t.name(at)})
 	}
 	slices.SortStableFunc(all, func(a, b named) int {
 		return cmp.Or(compareCounts(t.countsOf(a.at), t.countsOf(b.at)), cmp.Compare(a.name, b.name))
 	})
 	of := make([]Conversation, min(n, len(all)))
 	for i := range of {
-		c := &t.counts[all[i].at]
-		of[i] = Conversation{Counts: t.countsOf(all[i].at), Reordered: c.reordered, Error: uint64(c.error), Name: all[i].name, CommunityID: c.communityID()}
+		p := &t.paced[all[i].at]
+		of[i] = Conversation{Counts: t.countsOf(all[i].at), Reordered: uint64(p.reordered), Error: uint64(p.error), Name: all[i].name, CommunityID: t.communityID(all[i].at)}
 	}
 	return of
 }
@@ -223,7 +253,7 @@ func (t *talks) largest(n int) []int {
 
 // countsOf returns the counts of a conversation.
 func (t *talks) countsOf(at int) Counts {
-	c, a := &t.counts[at], t.paced[at].seen[sideA]
+	c, a := &t.counts[at], t.paced[at].seen
 	return Counts{Both: a - min(c.only[sideA], a), OnlyA: c.only[sideA], OnlyB: c.only[sideB]}
 }
 
@@ -234,18 +264,18 @@ func compareCounts(a, b Counts) int {
 }
 
 // communityID returns the Community ID, which both directions share.
-func (c *talk) communityID() string {
-	cfg := keys.Config{Kind: keys.Biflow}
-	if c.six {
+func (t *talks) communityID(at int) string {
+	c, cfg := &t.counts[at], keys.Config{Kind: keys.Biflow}
+	if t.six[at] {
 		return cfg.CommunityID48(c.ends)
 	}
 	return cfg.CommunityID16([16]byte(c.ends[:]))
 }
 
 // name names both ends, the lower end first.
-func (c *talk) name() string {
-	cfg := keys.Config{Kind: keys.Biflow}
-	if c.six {
+func (t *talks) name(at int) string {
+	c, cfg := &t.counts[at], keys.Config{Kind: keys.Biflow}
+	if t.six[at] {
 		key := c.ends
 		swapEnds(key[:16], key[16:32], key[32:])
 		return cfg.Format48(key)

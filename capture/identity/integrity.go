@@ -128,9 +128,14 @@ func onesSum(sum uint64, p []byte) uint64 {
 	for ; len(p) >= 8; p = p[8:] {
 		sum, carry = bits.Add64(sum, le64(p), carry)
 	}
-	var last [8]byte
-	copy(last[:], p)
-	sum, carry = bits.Add64(sum, le64(last[:]), carry)
+	last := uint64(0)
+	switch n := len(p); {
+	case n >= 4: // words that overlap, where they have the same bytes
+		last = uint64(binary.LittleEndian.Uint32(p)) | uint64(binary.LittleEndian.Uint32(p[n-4:]))<<(8*(n-4))
+	case n > 0:
+		last = uint64(p[0]) | uint64(p[n/2])<<(n/2*8) | uint64(p[n-1])<<(8*(n-1))
+	}
+	sum, carry = bits.Add64(sum, last, carry)
 	return sum + carry // the last word is below 2^56, so a sum with a carry has room for it
 }
 

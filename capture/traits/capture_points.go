@@ -75,12 +75,17 @@ func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 		if ethernet && (f.CapLen < plainStart || !headers.IsPlainEthernet(b.Buf[f.Data:f.Data+f.CapLen])) {
 			at.Path, _ = headers.PathOf(b, from+i)
 		}
-		if at != p.last {
-			p.last, p.number = at, p.find(at)
-		}
-		dst[i] = p.number
-		p.shared += uint64(p.number / MaxCapturePoints)
+		dst[i] = p.NumberOf(at)
 	}
+}
+
+// NumberOf returns the number of a frame's capture point, as Number does.
+func (p *CapturePoints) NumberOf(at CapturePoint) uint32 {
+	if at != p.last {
+		p.last, p.number = at, p.find(at)
+	}
+	p.shared += uint64(p.number / MaxCapturePoints)
+	return p.number
 }
 
 // Shared returns how many frames had points without a number of their own: points beyond

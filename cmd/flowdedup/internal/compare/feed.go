@@ -24,7 +24,7 @@ type feed struct {
 
 // newFeed starts to read a stream, until it ends or ctx is done.
 func newFeed(ctx context.Context, c *compare.Comparer, in *input.Stream, workers int) *feed {
-	f := &feed{ready: make(chan *compare.Batch, ahead), free: make(chan *compare.Batch, 2*ahead)}
+	f := &feed{ready: make(chan *compare.Batch, ahead), free: make(chan *compare.Batch, 4*ahead)}
 	go func() {
 		defer close(f.ready)
 		f.finished = in.Each(ctx, workers, func() pipeline.Task {

@@ -86,7 +86,7 @@ type runner struct {
 }
 
 // chunkSize keeps the batches of both sides small enough for the caches.
-const chunkSize = 128 << 10
+const chunkSize = 80 << 10
 
 func (r *runner) open(ctx context.Context) error {
 	var done, total, packets [2]atomic.Int64

@@ -3,6 +3,8 @@
 package inspect
 
 import (
+	"slices"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
@@ -147,8 +149,10 @@ func (p *Batch) addPicked(truncated bool) {
 		p.ofWhole.read(p.ofWhole.identity.FromHeaders(b, 0, h).Doubts(), len(h))
 	}
 	p.frames, p.doubts = append(p.frames, p.numbers...), append(p.doubts, p.ofWhole.of[:len(h)]...)
-	for i, d := range p.digests[len(p.digests)-len(h):] {
-		p.add(b, i, &h[i], &d)
+	n := len(p.seen)
+	p.seen, p.origins = slices.Grow(p.seen, len(h))[:n+len(h)], slices.Grow(p.origins, len(h))[:n+len(h)]
+	for i := range h {
+		p.add(n+i, b, i, &h[i])
 	}
 	p.try(h)
 }
@@ -160,12 +164,11 @@ func (p *Batch) countUnopened(b *capture.Batch, i int) {
 	}
 }
 
-// add describes a frame.
-func (p *Batch) add(b *capture.Batch, i int, h *headers.Header, d *digest.Digest) {
-	p.seen, p.origins = append(p.seen, sighting{}), append(p.origins, origin{})
-	s := &p.seen[len(p.seen)-1]
-	p.describe.describe(s, &p.origins[len(p.origins)-1], b, i, h)
-	s.time, s.full = calendar.Usable(b.Frames[i].Time), uint32(d[1]>>32)
+// add describes frame i of b, which is element number.
+func (p *Batch) add(number int, b *capture.Batch, i int, h *headers.Header) {
+	s := &p.seen[number]
+	p.describe.describe(s, &p.origins[number], b, i, h)
+	s.time, s.full = calendar.Usable(b.Frames[i].Time), uint32(p.digests[number][1]>>32)
 	p.stamped += count(p.describe.stamped)
 }
 

@@ -87,9 +87,10 @@ func isPlain(link capture.LinkType, start uint32) bool {
 	return ok && at == start
 }
 
-// add counts s, which equals e but for addresses, and returns the number of the mapping. The time to
-// live of the later packet is smaller by step. No translation changes the address of a group.
-func (t *mappings) add(e, s *tried, digest uint64, step int) uint32 {
+// add counts s, which comes from source and equals e but for addresses, and returns the number of the
+// mapping. The time to live of the later packet is smaller by step. No translation changes the address of a
+// group.
+func (t *mappings) add(e, s *tried, source []byte, digest uint64, step int) uint32 {
 	src, dst := pairOf(e.ends[0], s.ends[0]), pairOf(e.ends[1], s.ends[1])
 	if src+dst == 0 || (e.flags|s.flags)&toGroup != 0 {
 		return 0
@@ -104,7 +105,7 @@ func (t *mappings) add(e, s *tried, digest uint64, step int) uint32 {
 		m.lowered[count(src > dst)]++
 		m.acked += uint32(count(s.acknowledges()))
 		if dst == 0 && s.hops < e.hops {
-			m.outer, _ = netip.AddrFromSlice(s.source)
+			m.outer, _ = netip.AddrFromSlice(source)
 		}
 	}
 	return number

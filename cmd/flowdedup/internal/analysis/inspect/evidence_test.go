@@ -304,6 +304,30 @@ func TestTranslationsSampled(t *testing.T) {
 	}
 }
 
+// TestTriedByAnyKey looks at as many packets to two hosts as are remembered: whatever the key is, each is
+// found again.
+func TestTriedByAnyKey(t *testing.T) {
+	const n = 1 << (firstBits - 1)
+	var packets []packet
+	for i := range 2 * n {
+		packets = append(packets, packet{time: int64(i) * ms / 100, flow: 1, payload: uint32(i%n + 1), to: 0xac100001 + uint32(i/n)})
+	}
+	for key := range byte(4) {
+		in := New(Config{Translations: true, Key: [16]byte{key}})
+		p, b := in.NewBatch(), batchOf(packets)
+		p.Prepare(b)
+		in.Add(p, b)
+		for _, one := range in.Report().Tried {
+			if one.Ignore[0] == "nat" && (one.Packets != 2*n || one.Equal != n || one.Copies != 0) {
+				t.Errorf("key %d: %+v", key, one)
+			}
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestIsGroup checks which packets are to groups.
 func TestIsGroup(t *testing.T) {
 	for _, c := range []struct {

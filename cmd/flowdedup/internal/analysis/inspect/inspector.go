@@ -153,7 +153,6 @@ func (n *Inspector) addConversations(p *Batch, b *capture.Batch, before uint64) 
 // number numbers the packets of the sample and their points, and counts. It returns the
 // index of the first truncated packet, else the number of packets.
 func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
-	var device [1]uint32
 	c := &n.stream
 	kept := 0
 	c.stamped, c.described = c.stamped+p.stamped, c.described+uint64(len(p.seen))
@@ -165,8 +164,7 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 		}
 		p.move(kept, i)
 		s, frame := &p.seen[kept], int(p.frames[kept])
-		n.devices.Number(device[:], b, frame)
-		s.number, s.device = number, n.deviceOf(device[0])
+		s.number, s.device = number, n.deviceOf(n.devices.NumberOf(p.origins[kept].at))
 		s.point = uint16(n.points.Number(p.origins[kept].place, b, frame))
 		n.countPoint(s.point, s.weight())
 		if s.flags&truncated != 0 {

@@ -79,16 +79,15 @@ func (p *paths) or(word string) string {
 	return word
 }
 
-// readPath notes the number of frame i of b on a path. It returns where the trailers of
+// readPath notes the number of frame i of b on its path. It returns where the trailers of
 // Ethernet and PRP behind the packet begin. The packet ends at end.
-func (s *sighting) readPath(b *capture.Batch, i, end int) (behind int) {
+func (s *sighting) readPath(b *capture.Batch, i, end int, path headers.Path) (behind int) {
 	data := b.Data(i)
-	var path headers.Path
-	path, s.sequence = headers.PathOf(b, i)
 	behind = len(data)
 	if path == headers.NoPath {
 		return behind
 	}
+	_, s.sequence = headers.PathOf(b, i)
 	s.flags |= numbered
 	if data[0]&1 != 0 {
 		s.flags |= multicast

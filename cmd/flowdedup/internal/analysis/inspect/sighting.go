@@ -79,6 +79,7 @@ const (
 // origin has further traits of a packet in its batch, as hashes.
 type origin struct {
 	place        uint64 // all that makes a point
+	at           traits.CapturePoint
 	tags         uint64 // the part of it that is in the packet: VLANs and tunnels
 	conversation uint64 // both ends and the protocol, 0 for packets of none
 	start        uint32 // where the packet begins in its frame
@@ -111,8 +112,9 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 		d.around(s, b, i, h)
 		s.encap = uint16(traits.Mix(uint64(b.Interfaces[f.Interface].LinkType), 2))
 	}
-	end := s.readPath(b, i, int(h.End))
-	*o = origin{place: sums.Point(traits.CapturePointOf(b, i)), tags: sums.Tags, start: h.Start}
+	at := traits.CapturePointOf(b, i)
+	end := s.readPath(b, i, int(h.End), at.Path)
+	*o = origin{place: sums.Point(at), at: at, tags: sums.Tags, start: h.Start}
 	if isStacked(data, h) {
 		s.flags |= stacked
 	}

@@ -148,20 +148,19 @@ func (t *packetTable) warm(d []digest.Digest, seen []sighting) {
 }
 
 // victim returns the packet of a set that makes room for a new packet, and how many ticks ago it was
-// seen.
-func (h *head) victim(now uint32) (at int, age int32) {
-	age = -1
-	for i, tag := range &h.tags {
-		if tag == 0 {
-			return i, math.MaxInt32
-		}
-		// After time went back, entries ahead of it are as old as entries behind it.
-		a := int32(now - h.latest[i])
-		if a = max(a, -a); a > age {
-			at, age = i, a
-		}
+// seen. A set fills from the front. Nobody can predict which packet of a full set is the oldest, so the
+// search has no branches.
+func (h *head) victim(now uint32) (at int, age uint32) {
+	if h.tags[ways-1] == 0 {
+		return slices.Index(h.tags[:], 0), math.MaxUint32
 	}
-	return at, age
+	oldest := uint64(0)
+	for i, latest := range &h.latest {
+		// After time went back, entries ahead of it are as old as entries behind it.
+		a := int32(now - latest)
+		oldest = max(oldest, uint64(uint32(max(a, -a)))<<3|uint64(ways-1-i)) // of equal ones the first
+	}
+	return ways - 1 - int(oldest&(ways-1)), uint32(oldest >> 3)
 }
 
 func ticks(time int64) uint32 { return uint32(time >> tickBits) }
@@ -212,7 +211,7 @@ func (t *packetTable) add(d *digest.Digest, time int64) *entry {
 	set, now := d[0]>>t.shift, ticks(time)
 	h := &t.heads[set]
 	victim, age := h.victim(now)
-	if uint32(age) <= t.span {
+	if age <= t.span {
 		// Packets that differ only in their checksums share a set however large the table is.
 		if len(t.heads) < t.most && h.same(tagOf(d[0])) < ways/2 {
 			t.grow()

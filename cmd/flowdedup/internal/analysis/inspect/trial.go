@@ -38,8 +38,11 @@ type trials struct {
 
 // trial is the comparison without the fields of one list.
 type trial struct {
-	number   int             // in triedFields
-	sets     [][2]triedPlace // by a part of the digest; the latest packets stay
+	number int // in triedFields
+	// lists has the latest packet of each list, by a part of the digest, and links has its place there by
+	// the number of a packet, as recent.
+	lists    []uint32
+	links    []triedLink
 	mappings mappings
 	pairings pairings
 	matches  []match
@@ -51,11 +54,15 @@ type trial struct {
 const (
 	// firstBits is log2 of how many packets are looked at in any case, and of how many stay.
 	firstBits = 14
-	setBits   = 13
+	listBits  = firstBits + 1
 )
 
-// triedPlace is the place of a packet among the recent packets.
-type triedPlace struct{ check, number uint64 }
+// triedLink is the place of a packet in a list: part of its digest, and the number of the packet behind it,
+// which is earlier. No key of a run makes packets push each other out of a list.
+type triedLink struct {
+	check uint64
+	next  uint32
+}
 
 // tried is a packet that is compared.
 type tried struct {
@@ -63,9 +70,8 @@ type tried struct {
 	ends   [2]uint64 // source and destination
 	flow   uint32    // its number among flows
 	ipID   uint16
-	header uint8  // bytes of the shortest IP header
-	plain  bool   // see isPlain
-	source []byte // only while it is compared
+	header uint8 // bytes of the shortest IP header
+	plain  bool  // see isPlain
 	sighting
 }
 
@@ -90,7 +96,7 @@ func newTrials(any bool) (t trials) {
 	}
 	t.recent, t.flows = make([]tried, 1<<firstBits), &flows{newByKey[uint32](maxFlowsTried)}
 	for i := range triedFields {
-		t.list = append(t.list, &trial{number: i, sets: make([][2]triedPlace, 1<<setBits),
+		t.list = append(t.list, &trial{number: i, lists: make([]uint32, 1<<listBits), links: make([]triedLink, 1<<firstBits),
 			mappings: mappings{newByKey[mapping](maxMappings)}, pairings: pairings{t.flows, newByKey[pairing](maxPairings)}})
 	}
 	return t
@@ -116,34 +122,37 @@ func (t *trials) add(n *Inspector, p *Batch, b *capture.Batch) {
 			continue
 		}
 		t.compared = true
-		next := p.triedPacket(n, b, i)
+		next, source := p.triedPacket(n, b, i)
 		next.flow = t.flows.count(p.origins[i].conversation, &next)
 		for _, one := range t.list {
 			if digests := p.tried[one.number]; i < len(digests) && digests[i] != (digest.Digest{}) && !one.over.Load() {
-				one.add(t.recent, n, &next, &digests[i], p.verdicts[i])
+				one.add(t.recent, n, &next, source, &digests[i], p.verdicts[i])
 			}
 		}
-		next.source = nil
 		t.recent[s.number%uint64(len(t.recent))] = next
 	}
 }
 
-// add compares s, which has digest d. Filters remove it anyway as v has it.
-func (t *trial) add(recent []tried, n *Inspector, s *tried, d *digest.Digest, v verdicts) {
-	set := &t.sets[d[0]>>(64-setBits)]
-	at := &set[0]
-	if at.check != d[1] && (set[1].check == d[1] || set[1].number < at.number) {
-		at = &set[1]
+// add compares s, which has an address as its source, and digest d. Filters remove it anyway as v has it.
+func (t *trial) add(recent []tried, n *Inspector, s *tried, source []byte, d *digest.Digest, v verdicts) {
+	const mask = 1<<firstBits - 1
+	list, number := &t.lists[d[0]>>(64-listBits)], uint32(s.number)
+	at := list
+	for *at != 0 && number-*at <= mask && t.links[*at&mask].check != d[1] {
+		at = &t.links[*at&mask].next
 	}
-	e := &recent[at.number%uint64(len(recent))]
-	delay := distance(s.time, e.time)
-	matches := at.check == d[1] && e.number == at.number && delay <= uint64(n.cfg.Window) && !(e.usual == s.usual && s.equals(&e.sighting))
-	if matches {
-		t.match(e, s, d[1], v)
+	if *at != 0 && number-*at <= mask {
+		e := &recent[*at&mask]
+		delay := distance(s.time, e.time)
+		if delay <= uint64(n.cfg.Window) && !(e.usual == s.usual && s.equals(&e.sighting)) {
+			t.match(e, s, source, d[1], v)
+			if delay <= uint64(n.windows[0]) {
+				return
+			}
+		}
+		*at = t.links[*at&mask].next // the list has the latest of equal packets only
 	}
-	if !matches || delay > uint64(n.windows[0]) {
-		*at = triedPlace{d[1], s.number}
-	}
+	t.links[number&mask], *list = triedLink{d[1], *list}, number
 }
 
 // goOn reports whether packets from a number on are looked at.
@@ -155,14 +164,14 @@ func (t *trials) goOn(number uint64) bool {
 	return goOn
 }
 
-// triedPacket describes element i of p.
-func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int) tried {
+// triedPacket describes element i of p, and returns its source.
+func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int) (next tried, source []byte) {
 	frame := int(p.frames[i])
 	ip := b.Data(frame)[p.origins[i].start:]
 	src, dst := addressesOf(ip)
-	next := tried{
+	next = tried{
 		usual: p.digests[i][0], ends: [2]uint64{hashOf(src, n.cfg.Seed), hashOf(dst, n.cfg.Seed)},
-		plain: isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start), source: src, sighting: p.seen[i],
+		plain: isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start), sighting: p.seen[i],
 	}
 	next.header = 40
 	if ip[0]>>4 == 4 {
@@ -171,7 +180,7 @@ func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int) tried {
 	if isGroup(dst) {
 		next.flags |= toGroup
 	}
-	return next
+	return next, src
 }
 
 // reach returns how many of the first packets are looked at.
@@ -193,7 +202,7 @@ func (t *trial) isOver(number uint64) bool {
 }
 
 // match counts a packet that equals e but for the further fields, without which both have a digest.
-func (t *trial) match(e, s *tried, digest uint64, v verdicts) {
+func (t *trial) match(e, s *tried, source []byte, digest uint64, v verdicts) {
 	first, copied := e, s
 	if s.time < e.time {
 		first, copied = copied, first
@@ -204,7 +213,7 @@ func (t *trial) match(e, s *tried, digest uint64, v verdicts) {
 		kind |= numberKind
 	}
 	t.matches = append(t.matches, match{
-		delay: distance(s.time, e.time), mapping: t.mappings.add(e, s, digest, step), pairing: t.pairings.add(first, copied, digest),
+		delay: distance(s.time, e.time), mapping: t.mappings.add(e, s, source, digest, step), pairing: t.pairings.add(first, copied, digest),
 		earlier: uint32(min(e.number, s.number)), number: uint32(max(e.number, s.number)),
 		first: first.point, copied: copied.point, kind: kind, proto: protocolKey{proto: s.proto}, step: int8(step),
 		anyway: v, foreign: first.device != copied.device, rewrapped: first.isRewrapped(&copied.sighting),
