@@ -26,7 +26,7 @@ type MarkerConfig struct {
 	Removed func(*Removal)
 }
 
-// Marker marks the copies in one stream. It takes some 33 MiB, allocates nothing in the
+// Marker marks the copies in one stream. It takes some 32 MiB, allocates nothing in the
 // steady state, and is for one goroutine at a time.
 type Marker struct {
 	inputs   []string

@@ -4,13 +4,15 @@ package traits
 
 import (
 	"time"
+	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
-// remembered is how many packets a Marker remembers: 33 MiB of them.
+// remembered is how many packets a Marker remembers: 32 MiB of them.
 const remembered = 200_000
 
 // memory remembers the packets that were kept last. The newest segment takes packets, and the oldest
@@ -39,7 +41,9 @@ type row struct {
 }
 
 func newMemory(packets int) memory {
-	return memory{segments: make([]segment, (packets-1)/segmentSize+2), most: uint64(packets)}
+	m := memory{segments: make([]segment, (packets-1)/segmentSize+2), most: uint64(packets)}
+	layout.AdviseHuge(unsafe.Slice((*uint64)(unsafe.Pointer(&m.segments[0])), len(m.segments)*int(unsafe.Sizeof(segment{})/8)))
+	return m
 }
 
 // at returns the segment of the packet with this number, from 0 on.
