@@ -234,9 +234,12 @@ func (c *Comments) Reset() {
 	c.ends, c.text = c.ends[:0], c.text[:0]
 }
 
-// Append gives the next frame of the batch, from frame 0 on, a copy of a text in UTF-8. An
-// empty text is none. Writers truncate a text to 65,535 bytes.
-func (c *Comments) Append(text []byte) {
+// Set gives frame i of the batch, behind all frames that it was called for before, a copy of a text
+// in UTF-8. An empty text is none. Writers truncate a text to 65,535 bytes.
+func (c *Comments) Set(i int, text []byte) {
+	for len(c.ends) < i {
+		c.ends = append(c.ends, uint32(len(c.text)))
+	}
 	c.text = append(c.text, text...)
 	c.ends = append(c.ends, uint32(len(c.text)))
 }

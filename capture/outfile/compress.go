@@ -64,10 +64,10 @@ func newCompressor(name string, w io.Writer, workers int) (compressor, error) {
 		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow),
 			zstd.WithEncoderConcurrency(min(max(workers, 2), zstdWorkers)), zstd.WithConcurrentBlocks(true))
 	case ".lz4":
-		// Blocks within the reach of a match take a fifth less time than blocks of 256 KiB, for files
-		// 3 % larger.
+		// The algorithm of the C library takes two thirds of the time of the default, and its files
+		// are smaller. In blocks of 64 KiB, positions have 16 bits, and its table fits L1.
 		z := lz4.NewWriter(w)
-		return z, z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ConcurrencyOption(workers))
+		return z, z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.CompressionLevelOption(lz4.CCompatFast), lz4.ConcurrencyOption(workers))
 	}
 	return nil, nil
 }

@@ -28,7 +28,7 @@ func commentOn(n int) string {
 func comment(b *capture.Batch, n int) {
 	b.Comments.Reset()
 	for i := range b.Frames {
-		b.Comments.Append([]byte(commentOn(n + i)))
+		b.Comments.Set(i, []byte(commentOn(n+i)))
 	}
 }
 
@@ -196,7 +196,7 @@ func TestCommentedSplitter(t *testing.T) {
 // TestLongComment truncates what an option cannot hold.
 func TestLongComment(t *testing.T) {
 	b := handmade(1)[0]
-	b.Comments.Append(bytes.Repeat([]byte{'x'}, 1<<17))
+	b.Comments.Set(0, bytes.Repeat([]byte{'x'}, 1<<17))
 	var out bytes.Buffer
 	w := NewWriter(&out, WriterOptions{Commented: true})
 	if err := w.Write(b, nil); err != nil {

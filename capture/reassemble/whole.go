@@ -208,7 +208,7 @@ func (s *Splitter) Split(b *capture.Batch, drop []uint64, whole bool) (*capture.
 				capture.SetBit(s.drop, n)
 			}
 			out.Frames = append(out.Frames, part)
-			out.Comments.Append(b.Comments.Of(i))
+			out.Comments.Set(n, b.Comments.Of(i))
 		}
 	}
 	for ; block < len(out.Blocks); block++ {

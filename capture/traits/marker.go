@@ -4,14 +4,12 @@ package traits
 
 import (
 	"bytes"
-	"math/bits"
 	"time"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
-	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // MarkerConfig describes the stream to mark.
@@ -28,7 +26,7 @@ type MarkerConfig struct {
 	Removed func(*Removal)
 }
 
-// Marker marks the copies in one stream. It takes some 33 MiB, allocates nothing in the
+// Marker marks the copies in one stream. It takes some 32 MiB, allocates nothing in the
 // steady state, and is for one goroutine at a time.
 type Marker struct {
 	inputs   []string
@@ -77,31 +75,27 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 	comments.Reset()
 	block := 0
 	for i := range b.Frames {
-		if i%touchAhead == 0 {
-			m.kept.touch(digests[i:min(i+touchAhead, len(b.Frames))])
-		}
 		for ; block < len(b.Blocks) && int(b.Blocks[block].Before) <= i; block++ {
 			m.number += framesOf(b.Blocks[block].Type)
 		}
 		m.number++
-		m.text = m.text[:0]
 		switch {
 		case capture.IsSet(m.elsewhere, i):
-			m.keep(digests[i], b, i, m.number) // as the original of later copies
-			m.text = append(m.text, "copy of a packet of another site"...)
+			m.keep(&digests[i], b, i, m.number) // as the original of later copies
+			comments.Set(i, []byte("copy of a packet of another site"))
 			m.remove(nil, m.describe(&m.copied, b, i, m.number))
 		case !capture.IsSet(drop, i):
-			m.keep(digests[i], b, i, m.number)
+			m.keep(&digests[i], b, i, m.number)
 		case later != nil && later[i] > 0:
-			m.enterLater(b, i, digests[i], later[i], next)
+			m.enterLater(b, i, &digests[i], later[i], next)
 			fallthrough
 		default:
 			kept := m.recall(m.kept.find(digests[i], b.Frames[i].Time, m.window), b, i)
 			if m.remove(kept, &m.copied); m.removed == nil {
-				m.text = m.comment(m.text, kept, &m.copied)
+				m.text = m.comment(m.text[:0], kept, &m.copied)
+				comments.Set(i, m.text)
 			}
 		}
-		comments.Append(m.text)
 	}
 	for _, k := range b.Blocks[block:] {
 		m.number += framesOf(k.Type)
@@ -123,7 +117,7 @@ func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsew
 }
 
 // enterLater enters the packet that is kept in place of frame i of b, which comes after it.
-func (m *Marker) enterLater(b *capture.Batch, i int, d digest.Digest, after uint32, next []*capture.Batch) {
+func (m *Marker) enterLater(b *capture.Batch, i int, d *digest.Digest, after uint32, next []*capture.Batch) {
 	at, number := i+int(after), m.number-shown(b, i)
 	for at >= len(b.Frames) {
 		if len(next) == 0 {
@@ -165,7 +159,8 @@ type packet struct {
 	time            int64
 	iface           uint32
 	capLen, wireLen uint32
-	raw             bool // facts hold the captured bytes: see keep
+	raw             bool   // facts hold the captured bytes: see keep
+	before          uint16 // of memory
 	facts
 }
 
@@ -187,7 +182,7 @@ func (p *packet) frame() *[frameLen]byte { return (*[frameLen]byte)(unsafe.Point
 // keep remembers frame i of b as a kept packet. Few kept packets have copies, so keep only copies a
 // short plain frame, and recall describes the frame when a copy comes. The description of such a
 // frame depends on nothing but its bytes and its interface.
-func (m *Marker) keep(d digest.Digest, b *capture.Batch, i int, number uint64) {
+func (m *Marker) keep(d *digest.Digest, b *capture.Batch, i int, number uint64) {
 	p := m.kept.enter(d)
 	if !isShort(b, i) {
 		m.describe(p, b, i, number)
@@ -287,77 +282,4 @@ func (m *Marker) describe(p *packet, b *capture.Batch, i int, number uint64) *pa
 		p.base = tags
 	}
 	return p
-}
-
-// remembered is how many packets a Marker remembers: 33 MiB of them.
-const remembered = 200_000
-
-// memory remembers the packets that were kept last. Packets whose digests agree in some bits
-// are a chain, from the newest to the oldest. The oldest packet of all makes room for each
-// new packet, but stays in its chain: a chain ends at a place that is too old.
-type memory struct {
-	rows    []row
-	newest  []uint64 // of each chain, whose number is a power of two: its place plus 1
-	entered uint64   // rows so far; row number n is at place n modulo len(rows)
-	touched uint64   // scratch
-}
-
-// row is a packet that was kept.
-type row struct {
-	digest digest.Digest
-	before uint64 // in its chain, as memory.newest
-	packet packet
-}
-
-func newMemory(rows int) memory {
-	return memory{rows: make([]row, rows), newest: make([]uint64, 1<<bits.Len(uint(rows)))}
-}
-
-// chain returns the newest of the chain of a digest.
-func (m *memory) chain(d digest.Digest) *uint64 { return &m.newest[d[0]&uint64(len(m.newest)-1)] }
-
-// touchAhead is the number of packets whose chains are loaded ahead.
-const touchAhead = 128
-
-// touch loads the newest of the chains of digests. No load waits for the others, so they overlap.
-func (m *memory) touch(digests []digest.Digest) {
-	touched := uint64(0)
-	for _, d := range digests {
-		touched |= *m.chain(d)
-	}
-	m.touched |= touched
-}
-
-// enter makes room for a packet that was kept, for the caller to describe.
-func (m *memory) enter(d digest.Digest) *packet {
-	first, r := m.chain(d), &m.rows[m.entered%uint64(len(m.rows))]
-	r.digest, r.before = d, *first
-	m.entered++
-	*first = m.entered
-	return &r.packet
-}
-
-// nearby is how many packets with the digest of a copy are searched for one within the window. There
-// are several where clocks differ by more than the window.
-const nearby = 16
-
-// find returns the packet with this digest that was entered last, or nil. With a window it returns
-// the last packet within the window of a time, if any of the last few is, and else the last packet
-// that has a time.
-func (m *memory) find(d digest.Digest, at int64, within time.Duration) *packet {
-	var last *packet
-	for n, equal := *m.chain(d), 0; equal < nearby && n > 0 && m.entered-n < uint64(len(m.rows)); {
-		r := &m.rows[(n-1)%uint64(len(m.rows))]
-		n = r.before
-		if r.digest != d || within > 0 && r.packet.time == capture.NoTime {
-			continue
-		}
-		equal++
-		if p := &r.packet; within == 0 || calendar.Distance(p.time, at) <= uint64(within) {
-			return p
-		} else if last == nil {
-			last = p
-		}
-	}
-	return last
 }

@@ -237,7 +237,10 @@ func TestComments(t *testing.T) {
 func TestShortFrames(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	frames := append(frametest.MostlyFast(), frametest.NearCopies()...)
-	short := 0
+	short, markers := 0, []*Marker{}
+	for _, inner := range []bool{true, false} {
+		markers = append(markers, newMarker(MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{Inner: inner})}, 1))
+	}
 	for n := range 40_000 {
 		frame := frames[n%len(frames)]
 		frame = frame[:min(len(frame), 60+r.IntN(60))]
@@ -246,8 +249,8 @@ func TestShortFrames(t *testing.T) {
 			other[r.IntN(min(len(other), []int{14, 34, 90}[r.IntN(3)]))] ^= 1 << r.IntN(8)
 		}
 		b := frametest.NewBatch(capture.LinkEthernet, frame, other)
-		m := newMarker(MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{Inner: n%2 == 0})}, 1)
-		m.keep(digest.Digest{}, b, 0, 1)
+		m := markers[n%2]
+		m.keep(&digest.Digest{}, b, 0, 1)
 		kept := m.kept.find(digest.Digest{}, 0, 0)
 		if kept.raw {
 			short++

@@ -91,15 +91,14 @@ func (r *reader) read(b *capture.Batch, i int) traits {
 	link, t.VLAN = r.removeTags(link)
 	own := min(headers.CaptureHeader(b, i), uint32(len(link)))
 	t.Link = maphash.Bytes(seed, link[own:])
-	r.scratch = append(link[:0], data[start:]...)
-	if t.Version != 0 {
-		ip := r.scratch[:h.End-start]
+	r.scratch = append(link[:0], data[start:h.End]...)
+	if ip := r.scratch; t.Version != 0 {
 		t.Routed = RoutedOf(ip)
 		t.Derived |= uint64(t.Sum) << 32
 		t.Sum = 0
 		ClearRouted(ip)
 	}
-	t.Rest = maphash.Bytes(seed, r.scratch)
+	t.Rest = Mix(maphash.Bytes(seed, r.scratch), maphash.Bytes(seed, data[h.End:]))
 	if own > 0 {
 		t.Derived ^= maphash.Bytes(seed, data[:own])
 	}
