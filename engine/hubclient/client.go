@@ -26,6 +26,9 @@ const (
 	thinDigests = 256
 	// maxWindow bounds the requests to a slice that are under way.
 	maxWindow = 8
+	// crowd is how many digests may be under way, if Ask can wait and they delay each other: it keeps a
+	// hub busy for some milliseconds.
+	crowd = 8 * batchDigests
 	// maxTries bounds the transmissions of a request that gets no answer.
 	maxTries = 4
 	// noOwnerDelay is the time from the first "nobody has the slice" until a request is
@@ -106,6 +109,8 @@ type Client struct {
 	packed    int           // least slice that may still come into the bundle
 	flushed   time.Duration // when bundles were due last
 	took      time.Duration // an average of the last answers
+	least     time.Duration // that an answer took since the last report
+	underWay  int           // digests
 	collected int           // slices that are collecting
 	inFlight  int           // requests
 	stats     ClientStats
@@ -150,7 +155,7 @@ func newClient(cfg ClientConfig, to Transport, run string, begin time.Time, now 
 	c := &Client{
 		cfg: cfg, to: to, now: now, inbox: Inbox(cfg.Token.Site) + "." + run + ".",
 		slices: make([]slice, cfg.Token.Slices),
-		rtt:    newHistogram(), all: newHistogram(), took: cfg.Wait, reportAt: reportEvery,
+		rtt:    newHistogram(), all: newHistogram(), took: cfg.Wait, least: cfg.Wait, reportAt: reportEvery,
 		timer: time.NewTimer(0), done: make(chan struct{}),
 		way: way{self: cfg.Hub, at: wayEvery, waits: map[uint64]question{}},
 	}
@@ -224,6 +229,9 @@ func (c *Client) AskSlice(a *Answers, number int, digests []uint64, times []int6
 func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i int) (uint64, *slice)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for c.cfg.Block && c.underWay >= crowd && c.took > 2*c.least+batchDelay && !c.abandoned {
+		c.progress.Wait()
+	}
 	a.Copies, a.Unchecked, a.Assumed, a.pending = resize(a.Copies, (n+63)/64), 0, 0, 1 // until all are asked about
 	clear(a.Copies)
 	if c.cfg.Remaining {

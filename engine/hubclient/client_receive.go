@@ -101,6 +101,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 // record records the time that an answer took.
 func (c *Client) record(took time.Duration) {
 	c.took += (took - c.took) / 16
+	c.least = min(c.least, took)
 	us := min(max(1, took.Microseconds()), time.Hour.Microseconds())
 	for _, h := range []*hdrhistogram.Histogram{c.rtt, c.all} {
 		if err := h.RecordValue(us); err != nil {
@@ -160,6 +161,7 @@ func (c *Client) resolve(s *slice, r *request, copies []byte) {
 	}
 	if s.remove(r) {
 		c.inFlight--
+		c.underWay -= r.count
 	}
 	c.recycle(r)
 	c.progress.Broadcast()

@@ -189,6 +189,7 @@ func (c *Client) launch(s *slice, r *request) {
 	r.reply = string(text)
 	s.flight = append(s.flight, r)
 	c.inFlight++
+	c.underWay += r.count
 	c.try(s, r, now)
 }
 

@@ -201,6 +201,7 @@ func (c *Client) sendReport() {
 	r := c.report
 	r.CopiesHub, r.Unchecked, r.RTTP99US = c.stats.Copies, c.stats.Unchecked, float64(c.rtt.ValueAtQuantile(99))
 	c.rtt.Reset()
+	c.least = c.took // another way may be longer
 	// If a report is lost, a new report follows.
 	_ = c.to.Send(c.subject(0, Ping).Report(), "", r.Encode())
 }
