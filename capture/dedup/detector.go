@@ -172,7 +172,9 @@ func (d *Detector) Populate(ctx context.Context) error {
 
 // Waits reports whether packets wait for better copies, as of the last Write. Any goroutine
 // may call it.
-func (d *Detector) Waits() bool { return d.hold != nil && d.hold.Waits() }
+func (d *Detector) Waits() bool {
+	return d.hold != nil && d.hold.Waits() || d.hub != nil && d.hub.asked.Load() > 0
+}
 
 // Close releases the filter's memory. Stats still works.
 func (d *Detector) Close() error {

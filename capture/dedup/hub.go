@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -31,6 +32,7 @@ type hub struct {
 	limit   int                        // bytes
 	waiting backlog.Queue[*askedBatch] // to be written; for write
 	bytes   int                        // of waiting
+	asked   atomic.Int64               // batches that are judged and not written
 	memory  backlog.Store[askedBatch]
 
 	counting sync.Mutex // guards the fields below: later packets are judged meanwhile
@@ -118,6 +120,7 @@ func (x *hubBatch) judge(b *capture.Batch, p *BatchDetector) {
 	h.client.Count(uint64(n), uint64(n)-capture.CountKept(p.v.Drop, 0, n))
 	h.client.Ask(&k.answers, p.v.Digests, p.v.Times, p.v.Copies)
 	x.own = k
+	h.asked.Add(1)
 }
 
 // write takes ownership of the buffers of a judged batch, and returns unused buffers in their place.
@@ -155,6 +158,7 @@ func (h *hub) finish(write func(b *capture.Batch, drop []uint64) error) error {
 // writeNext writes the batch that has waited longest, once all is known of it.
 func (h *hub) writeNext(write func(b *capture.Batch, drop []uint64) error) error {
 	k := h.waiting.Pop()
+	h.asked.Add(-1)
 	h.client.Wait(&k.answers)
 	h.bytes -= k.bytes
 	copies := k.answers.Copies

@@ -18,11 +18,17 @@ const (
 	batchDigests = 1024
 	// batchDelay is the time that digests wait for others to go with them. Fewer than thinDigests
 	// for a slice go in a bundle with digests for other slices, or wait thinDelay if the hub takes none.
+	// Ask sends what has waited. pauseDelay is the time until a stream that pauses counts as such, and
+	// its rest goes too: a timer for each batchDelay would cost more than the digests do.
 	batchDelay  = time.Millisecond
+	pauseDelay  = 3 * batchDelay / 2
 	thinDelay   = 5 * time.Millisecond
 	thinDigests = 256
 	// maxWindow bounds the requests to a slice that are under way.
 	maxWindow = 8
+	// crowd is how many digests may be under way, if Ask can wait and they delay each other: it keeps a
+	// hub busy for some milliseconds.
+	crowd = 8 * batchDigests
 	// maxTries bounds the transmissions of a request that gets no answer.
 	maxTries = 4
 	// noOwnerDelay is the time from the first "nobody has the slice" until a request is
@@ -101,22 +107,25 @@ type Client struct {
 	msg       []byte        // of the request that is sent
 	bundle    []byte        // to be posted
 	packed    int           // least slice that may still come into the bundle
+	flushed   time.Duration // when bundles were due last
 	took      time.Duration // an average of the last answers
+	least     time.Duration // that an answer took since the last report
+	underWay  int           // digests
 	collected int           // slices that are collecting
 	inFlight  int           // requests
 	stats     ClientStats
 	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in total
 	report    Report                  // the caller's part
 	reportAt  time.Duration
-	ticked    time.Duration
-	failure   string // reason of the failure in the last notice, or ""
-	reason    string // reason why requests failed
-	pong      error  // result of a Ping
+	timer     *time.Timer
+	due       time.Duration // when the timer ends, for the next tick
+	failure   string        // reason of the failure in the last notice, or ""
+	reason    string        // reason why requests failed
+	pong      error         // result of a Ping
 	way       way
+	wakes     func() // see Answered
 	closed    bool
 	abandoned bool
-	idle      bool // nothing runs until wake
-	wake      chan struct{}
 	done      chan struct{}
 }
 
@@ -146,8 +155,8 @@ func newClient(cfg ClientConfig, to Transport, run string, begin time.Time, now 
 	c := &Client{
 		cfg: cfg, to: to, now: now, inbox: Inbox(cfg.Token.Site) + "." + run + ".",
 		slices: make([]slice, cfg.Token.Slices),
-		rtt:    newHistogram(), all: newHistogram(), took: cfg.Wait, reportAt: reportEvery,
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		rtt:    newHistogram(), all: newHistogram(), took: cfg.Wait, least: cfg.Wait, reportAt: reportEvery,
+		timer: time.NewTimer(0), done: make(chan struct{}),
 		way: way{self: cfg.Hub, at: wayEvery, waits: map[uint64]question{}},
 	}
 	c.progress.L = &c.mu
@@ -220,6 +229,9 @@ func (c *Client) AskSlice(a *Answers, number int, digests []uint64, times []int6
 func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i int) (uint64, *slice)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for c.cfg.Block && c.underWay >= crowd && c.took > 2*c.least+batchDelay && !c.abandoned {
+		c.progress.Wait()
+	}
 	a.Copies, a.Unchecked, a.Assumed, a.pending = resize(a.Copies, (n+63)/64), 0, 0, 1 // until all are asked about
 	clear(a.Copies)
 	if c.cfg.Remaining {
@@ -255,8 +267,9 @@ func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i 
 		}
 	}
 	a.settle(1)
+	c.flush(now)
 	c.post(now)
-	c.arm()
+	c.arm(now)
 }
 
 // askable reports whether a request can carry the time of a packet, which a file may have
@@ -273,6 +286,14 @@ func (c *Client) unchecked(a *Answers, places ...uint32) {
 			a.Copies[i/64] |= 1 << (i % 64)
 		}
 	}
+}
+
+// Answered has f called whenever answers that were not ready at the end of Ask are complete. f must
+// neither wait, nor call the Client.
+func (c *Client) Answered(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wakes = f
 }
 
 // Ready reports whether a batch's answers are complete. Then the Answers are the
@@ -355,7 +376,7 @@ func (c *Client) Close() {
 	c.closed = true
 	c.abandon()
 	c.sendReport()
+	c.timer.Reset(0)
 	c.mu.Unlock()
-	c.wakeUp()
 	<-c.done
 }

@@ -19,6 +19,7 @@ func (c *Client) Receive(subject string, msg []byte, refused bool) {
 	now := c.now()
 	c.receive(subject, msg, refused, now)
 	c.post(now)
+	c.rest(now)
 }
 
 // receive is Receive at a given time.
@@ -100,6 +101,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 // record records the time that an answer took.
 func (c *Client) record(took time.Duration) {
 	c.took += (took - c.took) / 16
+	c.least = min(c.least, took)
 	us := min(max(1, took.Microseconds()), time.Hour.Microseconds())
 	for _, h := range []*hdrhistogram.Histogram{c.rtt, c.all} {
 		if err := h.RecordValue(us); err != nil {
@@ -141,6 +143,7 @@ func (c *Client) parseReply(subject string) (*slice, uint64) {
 // again schedules a request that nobody took to be sent again.
 func (c *Client) again(r *request, now time.Duration) {
 	r.again = now + noOwnerDelay<<min(r.tries-1, 6)
+	c.wakeAt(r.again, now)
 }
 
 // resolve gives the packets of a request their answers, nil for none, and ends it.
@@ -152,10 +155,13 @@ func (c *Client) resolve(s *slice, r *request, copies []byte) {
 		} else {
 			c.stats.Copies += k.answers.mark(r.indexes[k.from:to], copies, k.from)
 		}
-		k.answers.settle(to - k.from)
+		if k.answers.settle(to - k.from); k.answers.pending == 0 && c.wakes != nil {
+			c.wakes()
+		}
 	}
 	if s.remove(r) {
 		c.inFlight--
+		c.underWay -= r.count
 	}
 	c.recycle(r)
 	c.progress.Broadcast()

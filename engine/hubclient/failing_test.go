@@ -133,7 +133,7 @@ func TestStall(t *testing.T) {
 			answerAll(c)
 		}
 		c.mu.Unlock()
-		n.pass(time.Millisecond)
+		n.pass(2 * batchDelay)
 		want := 64
 		if answers {
 			want = 0

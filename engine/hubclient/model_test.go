@@ -88,7 +88,9 @@ func (n *network) pass(d time.Duration) {
 		}
 		for _, c := range n.sites {
 			c.mu.Lock()
-			c.tick(n.time)
+			if n.time >= c.due {
+				c.tick(n.time)
+			}
 			c.mu.Unlock()
 		}
 	}

@@ -152,8 +152,9 @@ func (c *Client) send(s *slice) time.Duration {
 	s.next = nil
 	c.collected--
 	for c.cfg.Block && len(s.flight) >= s.window && s.fails < breakAfter && !c.abandoned {
-		c.arm()
-		c.post(c.now())
+		now := c.now()
+		c.arm(now)
+		c.post(now)
 		c.progress.Wait()
 	}
 	if s.full() || c.abandoned {
@@ -188,6 +189,7 @@ func (c *Client) launch(s *slice, r *request) {
 	r.reply = string(text)
 	s.flight = append(s.flight, r)
 	c.inFlight++
+	c.underWay += r.count
 	c.try(s, r, now)
 }
 
@@ -209,7 +211,7 @@ func (c *Client) try(s *slice, r *request, now time.Duration) {
 			s.missed(now)
 		}
 	}
-	r.again = now + max(c.cfg.Wait/maxTries, time.Millisecond)
+	r.again = now + c.retry()
 	if r.bundled = r.tries == 1 && r.count < thinDigests && s.bundles(now); r.bundled {
 		c.pack(s, r, now)
 		return

@@ -10,55 +10,83 @@ import (
 )
 
 // stall is the delay of a tick that shows that the process has not run.
-const stall = 5 * time.Millisecond
+const stall = 4 * time.Millisecond
 
 // work does timed work, until Close.
 func (c *Client) work() {
 	defer close(c.done)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-c.wake:
-		}
+	for range c.timer.C {
 		c.mu.Lock()
 		if c.closed {
 			c.mu.Unlock()
 			return
 		}
-		now := c.now()
-		changed := c.tick(now)
-		failure := c.failure
-		next := batchDelay
-		if c.idle = c.collected+c.inFlight == 0; c.idle {
-			next = max(c.reportAt-now, batchDelay)
-			if c.way.self != 0 {
-				next = max(min(next, c.way.at-now), batchDelay)
-			}
+		now, changed := c.now(), false
+		if now >= c.due {
+			changed = c.tick(now)
 		}
+		c.timer.Reset(c.due - now)
+		failure := c.failure
 		c.mu.Unlock()
 		if changed && c.cfg.Notice != nil {
 			c.cfg.Notice(failure)
 		}
-		timer.Reset(next)
 	}
 }
 
-// arm wakes work if requests are pending.
-func (c *Client) arm() {
-	if c.idle && c.collected+c.inFlight > 0 {
-		c.idle = false
-		c.wakeUp()
+// arm has a tick come in time for what is collected or under way.
+func (c *Client) arm(now time.Duration) {
+	if c.collected > 0 {
+		c.wakeAt(now+pauseDelay, now)
+	} else if c.inFlight > 0 {
+		c.wakeAt(now+c.retry(), now)
 	}
 }
 
-func (c *Client) wakeUp() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
+// wakeAt has a tick come at a time, if none comes before.
+func (c *Client) wakeAt(at, now time.Duration) {
+	if at < c.due {
+		c.due = at
+		c.timer.Reset(at - now)
 	}
 }
+
+// plan sets when the next tick is due.
+func (c *Client) plan(now time.Duration) {
+	c.due = c.reportAt
+	if c.way.self != 0 {
+		c.due = min(c.due, c.way.at)
+	}
+	if c.collected > 0 {
+		c.due = min(c.due, now+pauseDelay)
+	}
+	if c.inFlight > 0 {
+		for i := range c.slices {
+			for _, r := range c.slices[i].flight {
+				c.due = min(c.due, r.again, r.deadline)
+			}
+		}
+	}
+	c.due = max(c.due, now+batchDelay)
+}
+
+// rest has no tick come before the next one that is needed anyway, once all is answered well. Else a
+// tick gives notice.
+func (c *Client) rest(now time.Duration) {
+	if c.collected+c.inFlight > 0 || c.failure != "" {
+		return
+	}
+	for i := range c.slices {
+		if c.slices[i].fails > 0 {
+			return
+		}
+	}
+	c.plan(now)
+	c.timer.Reset(c.due - now)
+}
+
+// retry is the time until a request is sent again.
+func (c *Client) retry() time.Duration { return max(c.cfg.Wait/maxTries, batchDelay) }
 
 // tick sends digests that have waited long enough for others, sends unanswered requests
 // again, and gives up requests that have waited too long. It reports whether failure has
@@ -66,9 +94,7 @@ func (c *Client) wakeUp() {
 func (c *Client) tick(now time.Duration) bool {
 	// A process that did not run has not read its answers either: they have until the next
 	// tick. Its packets could not have left meanwhile.
-	stalled := now-c.ticked > stall
-	c.ticked = now
-	flush := c.bundleDue(now)
+	stalled := now-c.due > stall
 	for i := range c.slices {
 		s := &c.slices[i]
 		for k := 0; k < len(s.flight); {
@@ -83,11 +109,8 @@ func (c *Client) tick(now time.Duration) bool {
 			}
 			k++
 		}
-		if flush && s.next != nil && s.next.count < thinDigests && s.bundles(now) && !s.full() {
-			c.send(s)
-		}
-		c.sendDue(s, now)
 	}
+	c.flush(now)
 	c.post(now)
 	if c.way.self != 0 && now >= c.way.at {
 		c.askWay(nil, nil)
@@ -96,6 +119,7 @@ func (c *Client) tick(now time.Duration) bool {
 		c.sendReport()
 		c.reportAt = now + reportEvery
 	}
+	c.plan(now)
 	return c.notice(now)
 }
 
@@ -110,16 +134,23 @@ func (c *Client) sendDue(s *slice, now time.Duration) {
 	}
 }
 
-// bundleDue reports whether it is time for a bundle: some digests have waited long enough. Where
-// answers take long, a bundle waits longer, so that maxWindow of them are not under way at once.
-func (c *Client) bundleDue(now time.Duration) bool {
-	wait := max(batchDelay/2, min(c.took/(maxWindow-2), c.cfg.Wait/4, thinDelay)) // ticks come each batchDelay
-	for i := range c.slices {
-		if s := &c.slices[i]; s.next != nil && now-s.next.since >= wait && s.bundles(now) {
-			return true
-		}
+// flush sends what has waited long enough, and few digests for the other slices with it. Where
+// answers take long, bundles are rarer, so that maxWindow of them are not under way at once.
+func (c *Client) flush(now time.Duration) {
+	if c.collected == 0 {
+		return
 	}
-	return false
+	bundle := now-c.flushed >= max(batchDelay, min(c.took/(maxWindow-2), c.cfg.Wait/4, thinDelay))
+	if bundle {
+		c.flushed = now
+	}
+	for i := range c.slices {
+		s := &c.slices[i]
+		if bundle && s.next != nil && s.next.count < thinDigests && s.bundles(now) && !s.full() {
+			c.send(s)
+		}
+		c.sendDue(s, now)
+	}
 }
 
 // delay returns how long the given number of digests wait for others. The cost of a
@@ -170,6 +201,7 @@ func (c *Client) sendReport() {
 	r := c.report
 	r.CopiesHub, r.Unchecked, r.RTTP99US = c.stats.Copies, c.stats.Unchecked, float64(c.rtt.ValueAtQuantile(99))
 	c.rtt.Reset()
+	c.least = c.took // another way may be longer
 	// If a report is lost, a new report follows.
 	_ = c.to.Send(c.subject(0, Ping).Report(), "", r.Encode())
 }

@@ -57,6 +57,7 @@ type Capture struct {
 	following bool        // a port waits for its packets to be read
 
 	stopped atomic.Bool // Stop was called
+	woken   atomic.Bool // Wake was called
 	stop    *Event      // ends a wait for more packets
 	sleeper *sleeper
 }
@@ -260,6 +261,12 @@ func (c *Capture) Stop() {
 	c.stopped.Store(true)
 	c.stop.Set()
 	c.sleeper.wake() // also where the event cannot be set
+}
+
+// Wake has a Next that waits return as if Config.Idle had passed. Any goroutine may call it.
+func (c *Capture) Wake() {
+	c.woken.Store(true)
+	c.sleeper.wake()
 }
 
 // Close releases the sockets and drops packets that Next has not delivered. Batches stay

@@ -202,6 +202,22 @@ func TestIdle(t *testing.T) {
 	wantPacket(t, c, "late")
 }
 
+// TestWake ends a wait, also one that begins later, and no other wait.
+func TestWake(t *testing.T) {
+	p := newPipePort(true)
+	c := capturing(t, p, Config{Idle: time.Hour})
+	for _, delay := range []time.Duration{0, 10 * time.Millisecond} {
+		time.AfterFunc(delay, c.Wake)
+		time.Sleep(5*time.Millisecond - delay)
+		var b capture.Batch
+		if err := c.Next(&b); err != nil || len(b.Frames) != 0 {
+			t.Fatalf("%d frames, %v", len(b.Frames), err)
+		}
+	}
+	time.AfterFunc(10*time.Millisecond, func() { p.send(t, "late") })
+	wantPacket(t, c, "late")
+}
+
 // TestDelay waits for more packets while few wait, and not longer than it must.
 func TestDelay(t *testing.T) {
 	p, asked := newPipePort(true), 0

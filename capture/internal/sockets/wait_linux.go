@@ -36,7 +36,7 @@ func (c *Capture) gather() {
 }
 
 // wait returns true when there may be something to do, and false when the time idle, if
-// set, has passed.
+// set, has passed, or Wake was called.
 func (c *Capture) wait(idle time.Time) bool {
 	now := time.Now()
 	if !idle.IsZero() && !now.Before(idle) {
@@ -49,8 +49,11 @@ func (c *Capture) wait(idle time.Time) bool {
 	if c.anyDown() {
 		wake = earlier(wake, now.Add(checkEvery))
 	}
-	c.sleeper.sleep(wake, func() bool { return c.stopUnnoticed() || c.changed.Load() })
+	c.sleeper.sleep(wake, func() bool { return c.woken.Load() || c.stopUnnoticed() || c.changed.Load() })
 	c.react()
+	if c.woken.Swap(false) {
+		return false
+	}
 	c.gather()
 	return true
 }

@@ -35,15 +35,15 @@ const (
 	// idleShared is idle with several workers: a worker may already wait for packets when a
 	// different worker finds a packet that has to wait for a better copy.
 	idleShared = 20 * time.Millisecond
-	// idleHub is idle where packets wait for a hub: answers take about a millisecond, and come
-	// unasked.
+	// idleHub is idle where packets wait for a hub, and a capture cannot be woken: answers take about a
+	// millisecond, and come unasked.
 	idleHub = 2 * time.Millisecond
 )
 
-// idleNow is the shorter idle while packets wait for better copies.
+// idleNow is the shorter idle while packets wait for better copies or a hub.
 func (r *runner) idleNow() time.Duration {
 	switch p := r.phase.Load(); {
-	case p != nil && p.detector.Waits():
+	case p != nil && p.detector.Waits() && !r.woken:
 		return r.cfg.Ring.Idle
 	case r.cfg.Dedup.Workers > 1:
 		return idleShared
@@ -91,6 +91,7 @@ type runner struct {
 	begin    time.Time
 	resumed  uint64 // packets of the runs before
 	capture  liveCapture
+	woken    bool               // capture is, by answers of a hub
 	whole    *reassemble.Source // nil unless fragments of tunnels are put together
 	phase    atomic.Pointer[phase]
 	learner  *learner       // nil without
@@ -168,7 +169,7 @@ func (r *runner) setWaiting() {
 	if cfg.Learn.For > 0 {
 		cfg.Ring.Idle = min(cfg.Ring.Idle, idleLearning)
 	}
-	if cfg.Dedup.Hub == nil && cfg.Ring.Idle < idle {
+	if cfg.Ring.Idle < idle {
 		cfg.Ring.IdleNow = r.idleNow
 	}
 }
@@ -189,6 +190,10 @@ func (r *runner) openInterfaces(ctx context.Context) error {
 	cfg.Ring.InPlace = outputs.InPlace() && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
 	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return err
+	}
+	if c, ok := r.capture.(interface{ Wake() }); ok && cfg.Dedup.Hub != nil {
+		r.woken = true
+		cfg.Dedup.Hub.Answered(c.Wake)
 	}
 	r.outputs = sink.New(ctx, outputs)
 	return r.outputs.OpenForward()
