@@ -9,7 +9,7 @@
 //
 // AX is the place of the record, BX of its packet, R12 of the next record. The length of a record
 // says where the next one begins. So the loop would wait for each to come from the second-level
-// cache, if it did not fetch them 768 bytes ahead. A store of AX in the upper half makes Interface 0.
+// cache, if it did not fetch them 768 bytes ahead.
 TEXT ·walkAMD64(SB), NOSPLIT, $0-64
 	MOVQ frames+0(FP), DI
 	MOVQ n+8(FP), CX
@@ -22,14 +22,14 @@ TEXT ·walkAMD64(SB), NOSPLIT, $0-64
 	MOVL Records_Header(DX), R11
 
 record:
-	MOVL 8(SI)(AX*1), R12
 	MOVQ 8(SI)(AX*1), R13
 	MOVQ (SI)(AX*1), DX
 	PREFETCHT0 768(SI)(AX*1)
 	LEAQ (AX)(R11*1), BX
-	LEAL -1(R12), R15
-	CMPL R15, R9
+	LEAL -1(R13), R12
+	CMPL R12, R9
 	JCC  done
+	MOVL R13, R12
 	ADDQ BX, R12
 	CMPQ R12, R8
 	JGT  done
@@ -43,11 +43,11 @@ record:
 	MOVQ R15, Frame_Time(DI)
 	MOVL BX, Frame_Data(DI)
 	MOVQ R13, Frame_CapLen(DI)
-	MOVQ R12, R15
-	SUBQ AX, R15
-	SHLQ $32, AX
-	MOVQ AX, Frame_Interface(DI)
-	MOVL R15, Frame_RecordLen(DI)
+	MOVL $0, Frame_Interface(DI)
+	MOVL AX, Frame_Record(DI)
+	SUBL R12, AX
+	NEGL AX
+	MOVL AX, Frame_RecordLen(DI)
 	MOVQ R12, AX
 	ADDQ $32, DI
 	DECQ CX
