@@ -28,7 +28,7 @@
 //	headers.Whole.Count                                          eight frames at once  one             one
 //	headers.Tuples.List, headers.Ends.Hash, frames.Place.Points  yes                   Go              Go
 //	signs.Find, frames.Sum, frames.Within                        as AVX2               yes             yes
-//	frames.Messages                                              as AVX2               yes             Go
+//	frames.Messages, frames.Records.Walk                         as AVX2               yes             Go
 //
 // The suffix of a file and of its functions is the level: _avx2_amd64.s, _avx512_amd64.s,
 // _neon_arm64.s, and _generic.go for the twin. The build tag purego builds only the

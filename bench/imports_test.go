@@ -56,7 +56,7 @@ var layers = map[string][]string{
 	"capture/internal/fragments":          {},
 	"capture/compressed":                  {"capture."},
 	"capture/outfile":                     {},
-	"capture/pcapfile":                    {"capture", "capture/compressed", "capture/internal/encoding", "capture/outfile"},
+	"capture/pcapfile":                    {"capture", "capture/compressed", "capture/internal/encoding", "capture/outfile", "asm/frames"},
 	"capture/certs":                       {"capture/outfile"},
 	"capture/certs/certstest":             {"capture/certs."},
 	"capture/pcapoverip":                  {"capture", "capture/pcapfile"},

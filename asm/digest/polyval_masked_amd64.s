@@ -11,6 +11,7 @@
 #define AESENC(KEY, S) VAESENC KEY, S, S
 #define AESENCLAST(KEY, S) VAESENCLAST KEY, S, S
 #define DONE done+64(FP)
+#define MASKED
 
 #define BEGINMASKS \
 	MOVQ which+48(FP), R13 \

@@ -105,6 +105,43 @@
 	MASK(I)                   \
 	LAST(LO, MI, HI)
 
+// SHORT loads message I of a group so that its last block is the last of TO, and goes to mixed if it
+// has more than 64 bytes. R12 collects the bytes that messages have in TO.
+#define SHORT(I, TO) \
+	MOVL  (I*16)(BX), R9      \
+	MOVL  (I*16+4)(BX), R10   \
+	ADDQ  SI, R9              \
+	LEAQ  (R9)(R10*1), R11    \
+	CMPQ  R11, R8             \
+	JHI   outside             \
+	CMPQ  R10, $64            \
+	JHI   mixed               \
+	BZHIQ R10, R14, DX        \
+	NEGQ  R10                 \
+	ANDQ  $-16, R10           \
+	SHLXQ R10, DX, DX         \
+	ORQ   DX, R12             \
+	KMOVQ DX, K1              \
+	SUBQ  R10, R9             \
+	VMOVDQU8.Z -64(R9), K1, TO
+
+// BLOCKS sets the sums to the products of the Nth block from the end of four messages in Z12.
+#define BLOCKS(N, LO, MI, HI) \
+	VBROADCASTI64X2 (POWERS-16*N)(AX), Z13 \
+	VPSHUFD $0x4e, Z12, Z29                \
+	VPXORQ  Z12, Z29, Z29                  \
+	CLMUL($0x00, Z13, Z12, LO)             \
+	CLMUL($0x11, Z13, Z12, HI)             \
+	VBROADCASTI64X2 (SUMS-16*N)(AX), Z13   \
+	CLMUL($0x00, Z13, Z29, MI)
+
+// ADDBLOCKS adds these products to Z0, Z1 and Z2.
+#define ADDBLOCKS(N) \
+	BLOCKS(N, Z8, Z9, Z10) \
+	VPXORQ Z8, Z0, Z0      \
+	VPXORQ Z9, Z1, Z1      \
+	VPXORQ Z10, Z2, Z2
+
 // SUM adds the blocks from DX before R9 up to there.
 #define SUM(LO, MI, HI, NEXT, ENTRY) \
 	VPXORQ (R9)(DX*1), Z31, Z12      \
@@ -224,6 +261,36 @@ CHUNK:                                    \
 	JLT  rest
 
 four:
+#ifndef MASKED
+	XORL R12, R12
+	SHORT(0, Z0)
+	SHORT(1, Z1)
+	SHORT(2, Z2)
+	SHORT(3, Z3)
+	ROUNDS(Z17, Z18, Z19)
+	VSHUFI64X2 $0x44, Z1, Z0, Z4
+	VSHUFI64X2 $0xee, Z1, Z0, Z5
+	VSHUFI64X2 $0x44, Z3, Z2, Z6
+	VSHUFI64X2 $0xee, Z3, Z2, Z7
+	VSHUFI64X2 $0xdd, Z7, Z5, Z12
+	BLOCKS(1, Z0, Z1, Z2)
+	ROUNDS(Z20, Z21, Z22)
+	VSHUFI64X2 $0x88, Z7, Z5, Z12
+	ADDBLOCKS(2)
+	VSHUFI64X2 $0xdd, Z6, Z4, Z12
+	ADDBLOCKS(3)
+	ROUNDS(Z23, Z24, Z25)
+	TESTL $0xffff, R12
+	JZ   three48
+	VSHUFI64X2 $0x88, Z6, Z4, Z12
+	ADDBLOCKS(4)
+
+three48:
+	LASTROUND
+	JMP  reduce
+#endif
+
+mixed:
 	MESSAGE(0, Z0, Z1, Z2, long0)
 
 three:
@@ -243,6 +310,8 @@ sums:
 	LANES(Z0, Z3, Z6, Z9)
 	LANES(Z1, Z4, Z7, Z10)
 	LANES(Z2, Z5, Z8, Z11)
+
+reduce:
 	REDUCE(Z0, Z1, Z2)
 	VMOVDQU32.Z (BX), K2, Z30
 	VPTERNLOGQ $0x96, Z16, Z2, Z30

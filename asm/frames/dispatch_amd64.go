@@ -50,6 +50,19 @@ func (p *Place) pointVectors(points []uint64, frames []Frame, msgs []digest.Mess
 	return 8 * groups, pointsAVX512(&points[0], &frames[0], &msgs[0], groups, &buf[0], len(buf)-4, p) >> (64 - 8*groups)
 }
 
+// walk does Walk for 1 frame or more.
+func (r *Records) walk(frames []Frame, buf []byte, pos, last int) (done, end int) {
+	if cpu.Best == cpu.Generic {
+		return r.walkGeneric(frames, buf, pos, last)
+	}
+	return walkAMD64(&frames[0], len(frames), &buf[0], pos, last, r)
+}
+
+// walkAMD64 describes up to n records, 1 or more, of which none ends after last.
+//
+//go:noescape
+func walkAMD64(frames *Frame, n int, buf *byte, pos, last int, r *Records) (done, end int)
+
 // pointsAVX512 does 1 to 8 groups of eight frames. It reads tags from offsets up to last.
 // The bits of other frames are the highest.
 //

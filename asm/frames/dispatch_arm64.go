@@ -44,3 +44,8 @@ func messageVectors([]digest.Message, []Frame, uint64) (done int) { return 0 }
 func (p *Place) pointVectors([]uint64, []Frame, []digest.Message, []byte) (done int, others uint64) {
 	return 0, 0
 }
+
+// walk does Walk in plain Go.
+func (r *Records) walk(frames []Frame, buf []byte, pos, last int) (done, end int) {
+	return r.walkGeneric(frames, buf, pos, last)
+}

@@ -19,3 +19,8 @@ func sumVectors([]int64, []Frame, int64, *Sums) (done int) { return 0 }
 
 // withinVectors leaves all times to its caller.
 func withinVectors([]int64, int64, int64) (done int, within bool) { return 0, true }
+
+// walk does Walk in plain Go.
+func (r *Records) walk(frames []Frame, buf []byte, pos, last int) (done, end int) {
+	return r.walkGeneric(frames, buf, pos, last)
+}

@@ -9,6 +9,7 @@
 //	messages that are the whole packets         Messages   frames.go   frames.go
 //	do all times lie within a span              Within     frames.go   frames.go
 //	points of frames with a VLAN tag, or none   Points     place.go    place.go
+//	where the records of a file lie             Walk       records.go  records.go
 package frames
 
 import (

@@ -5,14 +5,6 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// FOUR sets Y to the words at OFFSET of four frames.
-#define FOUR(OFFSET, X, Y, T) \
-	VMOVQ   OFFSET+0(SI), X      \
-	VMOVHPS OFFSET+32(SI), X, X  \
-	VMOVQ   OFFSET+64(SI), T     \
-	VMOVHPS OFFSET+96(SI), T, T  \
-	VINSERTI128 $1, T, Y, Y
-
 // ADD adds the lanes of Y to the word at OFFSET of Sums.
 #define ADD(OFFSET, X, Y) \
 	VEXTRACTI128 $1, Y, X0 \
@@ -24,8 +16,8 @@
 
 // func sumAVX2(times *int64, frames *Frame, groups int, last int64, s *Sums) (done int)
 //
-// Y15 and Y14 are the times to stop at, Y9 is 0. Y13 and Y11 count bytes and older
-// frames. Y10 are the times of the group before.
+// Y0 are the times, Y5 the words with Data and CapLen. Y15 and Y14 are the times to stop at. Y13 and
+// Y11 count bytes and older frames. Y10 are the times of the group before.
 TEXT ·sumAVX2(SB), NOSPLIT, $0-48
 	MOVQ times+0(FP), DI
 	MOVQ frames+8(FP), SI
@@ -35,12 +27,16 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-48
 	VPCMPEQQ Y14, Y14, Y14
 	VPSLLQ $63, Y14, Y15
 	VPSRLQ $1, Y14, Y14
-	VPXOR Y9, Y9, Y9
 	VPXOR Y13, Y13, Y13
 	VPXOR Y11, Y11, Y11
 
 group:
-	FOUR(Frame_Time, X0, Y0, X1)
+	VMOVDQU  (SI), X0
+	VMOVDQU  32(SI), X1
+	VINSERTI128 $1, 64(SI), Y0, Y0
+	VINSERTI128 $1, 96(SI), Y1, Y1
+	VPUNPCKHQDQ Y1, Y0, Y5
+	VPUNPCKLQDQ Y1, Y0, Y0
 	VPCMPEQQ Y15, Y0, Y2
 	VPCMPEQQ Y14, Y0, Y3
 	VPOR     Y3, Y2, Y2
@@ -55,9 +51,7 @@ group:
 	VPSUBQ   Y4, Y11, Y11
 	VMOVDQA  Y0, Y10
 
-	// The captured length and, after it, the length on the wire.
-	FOUR(Frame_CapLen, X5, Y5, X6)
-	VPBLENDD $0xaa, Y9, Y5, Y5
+	VPSRLQ   $32, Y5, Y5
 	VPADDQ   Y5, Y13, Y13
 	ADDQ $32, DI
 	ADDQ $128, SI

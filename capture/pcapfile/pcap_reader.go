@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
@@ -37,22 +38,20 @@ const (
 // pcap reads the pcap format (draft-ietf-opsawg-pcap), the "modified" format of Alexey Kuznetzov
 // with 24-byte record headers, and all old versions of both.
 type pcap struct {
-	big       bool
-	nano      bool
-	recordLen uint32 // of a record header
-	maxLen    uint32 // of a captured packet
-	invalid   uint64 // packets with a fraction of a second or more than that
-	swap      swapping
-	started   bool // the file header has been delivered
-	touched   byte // see touchAhead; means nothing
-	ifaces    []capture.Interface
-	sections  []capture.Section
+	records  frames.Records
+	big      bool
+	nano     bool
+	invalid  uint64 // packets with a fraction of a second or more than that
+	swap     swapping
+	started  bool // the file header has been delivered
+	ifaces   []capture.Interface
+	sections []capture.Section
 }
 
 // newPcap returns the reader for the variant whose magic number head begins
 // with, or nil.
 func newPcap(head []byte) *pcap {
-	p := &pcap{recordLen: pcapRecordLen}
+	p := &pcap{records: frames.Records{Header: pcapRecordLen, Tick: 1000}}
 	magic := le.Uint32(head)
 	if head[0] == 0xA1 {
 		p.big = true
@@ -61,9 +60,9 @@ func newPcap(head []byte) *pcap {
 	switch magic {
 	case magicMicroseconds:
 	case magicNanoseconds:
-		p.nano = true
+		p.nano, p.records.Tick = true, 1
 	case magicModified:
-		p.recordLen = modifiedRecordLen
+		p.records.Header = modifiedRecordLen
 	default:
 		return nil
 	}
@@ -98,11 +97,11 @@ func (p *pcap) header(head []byte) (int, error) {
 	if p.nano {
 		iface.TicksPerSecond = 1e9
 	}
-	p.maxLen = capLenCeiling(iface.LinkType)
+	p.records.Longest = capLenCeiling(iface.LinkType)
 	p.ifaces = []capture.Interface{iface}
 	p.sections = []capture.Section{{
 		Format: capture.FormatPcap, BigEndian: p.big, Nanosecond: p.nano,
-		RecordHeader: p.recordLen,
+		RecordHeader: p.records.Header,
 	}}
 	return 0, nil
 }
@@ -116,15 +115,15 @@ func (p *pcap) parse(b *capture.Batch, ended bool) (used, need int, err error) {
 	for {
 		used = walk(b, used, p.walk)
 		remainder := b.Buf[used:]
-		if len(remainder) < int(p.recordLen) || !isBlank(remainder[8:pcapRecordLen]) {
+		if len(remainder) < int(p.records.Header) || !isBlank(remainder[8:pcapRecordLen]) {
 			need, err = p.need(remainder)
 			return used, need, err
 		}
 		if need, err = p.empty(remainder, ended); need > 0 || err != nil {
 			return used, need, err
 		}
-		p.appendEmpty(b, used)
-		used += int(p.recordLen)
+		b.Frames = append(b.Frames, p.describe(b.Buf, uint32(used), p.records.Header))
+		used += int(p.records.Header)
 	}
 }
 
@@ -141,22 +140,6 @@ func (p *pcap) empty(remainder []byte, ended bool) (need int, err error) {
 	return 0, nil
 }
 
-// appendEmpty describes the packet of a record without lengths at used.
-func (p *pcap) appendEmpty(b *capture.Batch, used int) {
-	tick := int64(1000)
-	if p.nano {
-		tick = 1
-	}
-	seconds, fraction := p.u32(b.Buf[used:]), p.u32(b.Buf[used+4:])
-	b.Frames = append(b.Frames, capture.Frame{
-		Time: int64(seconds)*1e9 + int64(fraction)*tick,
-		Data: uint32(used) + p.recordLen, Record: uint32(used), RecordLen: p.recordLen,
-	})
-	if fraction >= p.second() {
-		p.distrust(b.Frames[len(b.Frames)-1:], b.Buf)
-	}
-}
-
 // isBlank reports whether a part of a record header is all zeros. A header of zeros is a packet of
 // 1970 without a length on the wire or captured bytes.
 func isBlank(part []byte) bool { return len(bytes.TrimLeft(part, "\x00")) == 0 }
@@ -166,125 +149,78 @@ func isBlank(part []byte) bool { return len(bytes.TrimLeft(part, "\x00")) == 0 }
 // written: a crash left a hole, or the tail was only allocated. Without this rule, each 16 zeros
 // would be a packet. It needs need bytes to decide.
 func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
-	after := remainder[p.recordLen:]
+	after := remainder[p.records.Header:]
 	switch {
 	case len(after) < pcapRecordLen && !ended:
-		return int(p.recordLen) + pcapRecordLen, nil
+		return int(p.records.Header) + pcapRecordLen, nil
 	case len(after) > 0 && isBlank(after[:min(len(after), pcapRecordLen)]):
 		return 0, damaged("zeros in place of records")
 	}
 	return 0, nil
 }
 
-// touchAhead is how many bytes ahead of a record the walk touches the buffer. A record is found by
-// the length of the record before, so without this the walk would wait for each record to come
-// from the second-level cache. The byte that is read has a use, or else the compiler would drop
-// the read.
-const touchAhead = 768
-
-// walk describes the whole records from pos on, until frames is full. It returns how many
-// there are and where they end. It writes frames field by field: the compiler builds a
-// literal elsewhere and copies it, which takes longer than all else here.
-func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
-	found, end, most := p.describe(frames, buf, pos)
-	if most >= uint64(p.second()) {
-		p.distrust(frames[:found], buf)
-	}
-	return found, end
-}
-
-// distrust removes the times of frames whose fraction of a second is a second or more.
-func (p *pcap) distrust(frames []capture.Frame, buf []byte) {
-	for i := range frames {
-		if f := &frames[i]; p.u32(buf[f.Record+4:]) >= p.second() {
-			f.Time = capture.NoTime
-			p.invalid++
+// walk describes the whole records from pos on, until all is full. It returns how many there are and
+// where they end.
+func (p *pcap) walk(all []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
+	for plain := !p.big && p.swap == swapNever; ; found++ {
+		if plain {
+			n, at := p.records.Walk(frames.Of(all[found:]), buf, int(pos))
+			found, pos = found+n, uint32(at)
 		}
+		remainder := buf[pos:]
+		if found == len(all) || len(remainder) < int(p.records.Header) || p.lens(remainder) == 0 {
+			return found, pos
+		}
+		size, err := p.need(remainder)
+		if err != nil || size > len(remainder) {
+			return found, pos
+		}
+		all[found] = p.describe(buf, pos, uint32(size))
+		pos += uint32(size)
 	}
 }
 
-// describe is walk without a conversion of times, and also returns the largest fraction of a
-// second.
-func (p *pcap) describe(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32, most uint64) {
-	recordLen, maxLen, odd := p.recordLen, p.maxLen, p.big || p.swap != swapNever
-	tick := int64(1000)
-	if p.nano {
-		tick = 1
+// describe returns the frame of the record of size bytes at pos.
+func (p *pcap) describe(buf []byte, pos, size uint32) capture.Frame {
+	h := buf[pos:]
+	seconds, fraction, lens := p.u32(h), p.u32(h[4:]), p.lens(h)
+	f := capture.Frame{
+		Time: int64(seconds)*1e9 + int64(fraction)*int64(p.records.Tick),
+		Data: pos + p.records.Header, CapLen: uint32(lens), WireLen: uint32(lens >> 32), Record: pos, RecordLen: size,
 	}
-	early := byte(0)
-	for i := range frames {
-		at := int(pos) // of 32 bits, so that the compiler knows of no overflow
-		if at+pcapRecordLen > len(buf) {
-			return i, pos, most
-		}
-		h := (*[pcapRecordLen]byte)(buf[at : at+pcapRecordLen])
-		if at+touchAhead < len(buf) {
-			early |= buf[at+touchAhead]
-		}
-		times, lens := le.Uint64(h[:]), le.Uint64(h[8:])
-		if odd {
-			times, lens = p.native(times), p.nativeLens(lens)
-		}
-		size := recordLen + uint32(lens)
-		if uint32(lens) > maxLen || int(size) > len(buf)-at || lens == 0 {
-			return i, pos, most
-		}
-		f := &frames[i]
-		f.Time = int64(uint32(times))*1e9 + int64(times>>32)*tick
-		most = max(most, times>>32)
-		f.Data = pos + recordLen
-		f.CapLen = uint32(lens)
-		f.WireLen = uint32(lens >> 32)
-		f.Interface = 0
-		f.Record = pos
-		f.RecordLen = size
-		pos += size
+	if fraction >= p.second() {
+		f.Time = capture.NoTime
+		p.invalid++
 	}
-	p.touched = early
-	return len(frames), pos, most
+	return f
 }
 
 // need returns how many bytes the record at the end of the walk needs, or its fault.
 func (p *pcap) need(remainder []byte) (need int, err error) {
-	if len(remainder) < int(p.recordLen) {
-		return int(p.recordLen), nil
+	if len(remainder) < int(p.records.Header) {
+		return int(p.records.Header), nil
 	}
 	capLen := p.capLen(remainder)
-	if capLen > p.maxLen {
-		return 0, damaged("captured length %d exceeds %d", capLen, p.maxLen)
+	if capLen > p.records.Longest {
+		return 0, damaged("captured length %d exceeds %d", capLen, p.records.Longest)
 	}
-	return int(p.recordLen + capLen), nil
+	return int(p.records.Header + capLen), nil
 }
 
-// native returns two integers a and b of 32 bits, a in the low half, that were read as a
-// little-endian integer v of 64 bits. Of a big-endian file, from the highest byte to the lowest:
-//
-//	v               b3 b2 b1 b0 a3 a2 a1 a0   as the file has a0 a1 a2 a3 b0 b1 b2 b3
-//	ReverseBytes64  a0 a1 a2 a3 b0 b1 b2 b3
-//	RotateLeft64    b0 b1 b2 b3 a0 a1 a2 a3
-func (p *pcap) native(v uint64) uint64 {
-	if p.big {
-		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
+// lens returns the lengths of a record from its header h, the captured length in the low half.
+func (p *pcap) lens(h []byte) uint64 {
+	lens := uint64(p.u32(h[8:])) | uint64(p.u32(h[12:]))<<32
+	if p.swap == swapAlways || p.swap == swapLarger && uint32(lens) > uint32(lens>>32) {
+		return bits.RotateLeft64(lens, 32)
 	}
-	return v
-}
-
-// nativeLens is native for the lengths of a record. The captured length comes into the low half.
-func (p *pcap) nativeLens(v uint64) uint64 {
-	v = p.native(v)
-	if p.swap == swapAlways || p.swap == swapLarger && uint32(v) > uint32(v>>32) {
-		return bits.RotateLeft64(v, 32)
-	}
-	return v
+	return lens
 }
 
 // capLen returns the captured length from a record header.
-func (p *pcap) capLen(h []byte) uint32 {
-	return uint32(p.nativeLens(le.Uint64(h[8:])))
-}
+func (p *pcap) capLen(h []byte) uint32 { return uint32(p.lens(h)) }
 
 func (p *pcap) truncated(remainder []byte) error {
-	have, want := len(remainder), int(p.recordLen)
+	have, want := len(remainder), int(p.records.Header)
 	if have < want {
 		return fmt.Errorf("record header %w: %d of %d bytes", capture.ErrTruncated, have, want)
 	}
