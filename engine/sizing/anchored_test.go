@@ -80,9 +80,9 @@ func TestPopulation(t *testing.T) {
 		var filter engine.PacketFilter
 		var err error
 		if w := (window.Window{Packets: int64(size)}); c.method == "timed" {
-			filter, err = window.NewTimed(window.TimedConfig{Window: w, Memory: p.MemoryBits / 8})
+			filter, err = window.NewTimed(window.TimedConfig{Window: w, Memory: p.Bits / 8})
 		} else {
-			filter, err = window.NewCoarse(window.CoarseConfig{Window: w, Fine: c.method == "fine", Memory: p.MemoryBits / 8})
+			filter, err = window.NewCoarse(window.CoarseConfig{Window: w, Fine: c.method == "fine", Memory: p.Bits / 8})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -111,7 +111,7 @@ const (
 func stableLines(r *Request, bits int) (Design, error) {
 	lines := bits / lineBits
 	if lines < 1 {
-		return Design{}, tooSmall(bits, lineBits, "a cache line")
+		return Design{}, errMemory
 	}
 	var best Design
 	for width := 1; width <= mostStableBits; width++ {

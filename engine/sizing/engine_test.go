@@ -41,7 +41,7 @@ func TestLRURows(t *testing.T) {
 	distinct, gaps := load(s, from)
 	for _, fpr := range []float64{0.1, 0.01} {
 		c := planned(t, Question{MemoryBits: 20 * lineBits, FPR: fpr, Distinct: distinct, Gaps: gaps}, "lru")
-		runStream(t, s, from, "lru", stream.Config{Memory: c.MemoryBits / 8, FPR: fpr}, c.FPR, c.FNR)
+		runStream(t, s, from, "lru", stream.Config{Memory: c.Bits / 8, FPR: fpr}, c.FPR, c.FNR)
 	}
 }
 
@@ -108,14 +108,14 @@ func TestLandmark(t *testing.T) {
 	seen := make([]uint64, (n+63)/64)
 	for _, fpr := range []float64{1e-9, 1e-3} {
 		c := planned(t, Question{Kind: Landmark, Key: Other, Elements: n, FPR: fpr}, "bloom-lines")
-		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.MemoryBits / 8})
+		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.Bits / 8})
 		if err != nil {
 			t.Fatal(err)
 		}
 		filter.TestAndSet(seen, digests)
 		counts := filter.Counts()
-		if counts.MemoryBytes*8 != c.MemoryBits {
-			t.Errorf("FPR %g: planned %d bytes, the filter takes %d: it grew", fpr, c.MemoryBits/8, counts.MemoryBytes)
+		if counts.MemoryBytes*8 != c.Bits {
+			t.Errorf("FPR %g: planned %d bytes, the filter takes %d: it grew", fpr, c.Bits/8, counts.MemoryBytes)
 		}
 		// The rate follows a high power of the density, which has its own noise.
 		if math.Abs(math.Log(counts.FPR/c.FPR)) > 0.3 {
@@ -130,8 +130,8 @@ func TestLandmark(t *testing.T) {
 	defer rows.Close()
 	rows.TestAndSet(seen, addresses)
 	c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n}, "exact-rows")
-	if got := rows.Counts().MemoryBytes; got < c.MemoryBits/8 || float64(got) > 1.05*float64(c.MemoryBits/8) {
-		t.Errorf("planned %d bytes of exact rows, they take %d", c.MemoryBits/8, got)
+	if got := rows.Counts().MemoryBytes; got < c.Bits/8 || float64(got) > 1.05*float64(c.Bits/8) {
+		t.Errorf("planned %d bytes of exact rows, they take %d", c.Bits/8, got)
 	}
 	prints, err := distinct.NewDigestRows(0)
 	if err != nil {
@@ -140,8 +140,8 @@ func TestLandmark(t *testing.T) {
 	defer prints.Close()
 	prints.TestAndSet(seen, digests)
 	c = planned(t, Question{Kind: Landmark, Key: Other, Elements: n}, "digest-rows")
-	if got := prints.Counts(); got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.05*float64(c.MemoryBits/8) || got.FPR != c.FPR {
-		t.Errorf("planned %d bytes of digest rows and a rate of %g, they say %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
+	if got := prints.Counts(); got.MemoryBytes < c.Bits/8 || float64(got.MemoryBytes) > 1.05*float64(c.Bits/8) || got.FPR != c.FPR {
+		t.Errorf("planned %d bytes of digest rows and a rate of %g, they say %d and %g", c.Bits/8, c.FPR, got.MemoryBytes, got.FPR)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestExactMaps(t *testing.T) {
 		"keys, since a landmark":      {Question{Kind: Landmark, Key: Other, Elements: elements}, set.Counts().MemoryBytes},
 		"addresses since a landmark":  {Question{Kind: Landmark, Key: IPv4, Elements: elements}, addrs.Counts().MemoryBytes},
 	} {
-		if got := planned(t, c.question, "exact").MemoryBits / 8; got != c.got {
+		if got := planned(t, c.question, "exact").Bits / 8; got != c.got {
 			t.Errorf("%s: planned %d bytes, the map reports %d", name, got, c.got)
 		}
 	}
@@ -200,7 +200,7 @@ func TestSlidingRows(t *testing.T) {
 	}
 	s.TestAndSet(nil, digests, times)
 	got := s.Count(times[len(times)-1])
-	if got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.1*float64(c.MemoryBits/8) || math.Abs(got.FPR/c.FPR-1) > 0.01 {
-		t.Errorf("planned %d bytes and a rate of %g, the counter says %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
+	if got.MemoryBytes < c.Bits/8 || float64(got.MemoryBytes) > 1.1*float64(c.Bits/8) || math.Abs(got.FPR/c.FPR-1) > 0.01 {
+		t.Errorf("planned %d bytes and a rate of %g, the counter says %d and %g", c.Bits/8, c.FPR, got.MemoryBytes, got.FPR)
 	}
 }

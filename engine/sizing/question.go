@@ -114,7 +114,7 @@ func (q Question) complete() (Question, error) {
 		return q, err
 	}
 	if q.Length > 0 && q.Gaps != nil && q.Kind != Unbounded && q.Kind != Landmark {
-		q.Distinct, q.Gaps = endless(q.Distinct, q.Gaps, q.Length)
+		q.Distinct, q.Gaps = Endless(q.Distinct, q.Gaps, q.Length)
 	}
 	if q.Different > 0 {
 		q.fitDifferent()

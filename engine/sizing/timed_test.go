@@ -167,8 +167,8 @@ func TestCoarse(t *testing.T) {
 			sizingtest.Near(t, name+"FNR", p.FNR, fnr, 0.1, copies, false)
 		}
 		st := filter.Stats()
-		if p.EdgeError != st.EdgeError || math.Abs(p.FPR/st.PredictedFPR-1) > 0.02 {
-			t.Errorf("%sFPR %g and edge error %g, the filter says %g and %g", name, p.FPR, p.EdgeError, st.PredictedFPR, st.EdgeError)
+		if p.Edge != st.EdgeError || math.Abs(p.FPR/st.PredictedFPR-1) > 0.02 {
+			t.Errorf("%sFPR %g and edge error %g, the filter says %g and %g", name, p.FPR, p.Edge, st.PredictedFPR, st.EdgeError)
 		}
 	}
 }

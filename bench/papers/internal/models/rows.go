@@ -5,6 +5,7 @@ package models
 import (
 	"math"
 
+	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -61,7 +62,7 @@ func lruRowsOf(r *Request, memory, parts, cells, width int) (Design, error) {
 		Bits:       lines * lineBits,
 		FPR:        fpr,
 		Lines:      1,
-	}, r.Load.MissesByDistinct(func(different float64) float64 {
+	}, sizing.MissesOf(r.Load.Different, func(different float64) float64 {
 		return rowMiss(different, rows, cells) * (1 - fpr)
 	})), nil
 }

@@ -128,11 +128,11 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 	if from.NeededBits > 0 {
 		out.NeededBytes = bytesOf(from.NeededBits)
 	}
-	if from.MemoryBits == 0 {
+	if from.Bits == 0 {
 		return out
 	}
-	out.EdgeError = from.EdgeError
-	out.MemoryBytes = bytesOf(from.MemoryBits)
+	out.EdgeError = from.Edge
+	out.MemoryBytes = bytesOf(from.Bits)
 	fpr, fnr := show.Rounded(from.FPR), show.Rounded(from.FNR)
 	out.FPR, out.FNR, out.CacheLines = &fpr, &fnr, &from.Lines
 	if !math.IsInf(from.Remembered, 1) {
@@ -142,7 +142,7 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 		out.BitsPerElement = &b
 	}
 	for _, p := range from.Curve {
-		out.Curve = append(out.Curve, point{MemoryBytes: float64(p.MemoryBits) / 8, FPR: show.Rounded(p.FPR), FNR: show.Rounded(p.FNR)})
+		out.Curve = append(out.Curve, point{MemoryBytes: float64(p.Bits) / 8, FPR: show.Rounded(p.FPR), FNR: show.Rounded(p.FNR)})
 	}
 	return out
 }
