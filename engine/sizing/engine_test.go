@@ -10,29 +10,12 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/sizing/sizingtest"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
-
-// refreshedMisses returns the share of repeats within a window that a filter misses, and how
-// many there are.
-func refreshedMisses(s sizingtest.Stream, filter engine.PacketFilter, size int) (fnr, repeats float64) {
-	n := len(s.Elements)
-	seen := make([]uint64, (n+63)/64)
-	filter.TestAndSet(seen, s.Elements, make([]int64, n), nil)
-	missed := 0.0
-	for i, g := range s.Gap {
-		if i >= size && g > 0 {
-			repeats++
-			missed += float64(^seen[i/64] >> (i % 64) & 1)
-		}
-	}
-	return missed / repeats, repeats
-}
 
 // TestLRURows compares rows with stream.Filter.
 func TestLRURows(t *testing.T) {

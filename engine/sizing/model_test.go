@@ -6,8 +6,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing/sizingtest"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // load measures the stream from the given element on.
@@ -34,6 +37,23 @@ func planned(t *testing.T, q Question, method string) Candidate {
 	}
 	t.Fatalf("no %s for %+v", method, q)
 	return Candidate{}
+}
+
+// rates runs a candidate's filter, in some bytes, over elements from which a question about packets has
+// its load, and returns what it says of itself and its rates: see sizingtest.PacketRates.
+func rates(t *testing.T, c Candidate, q Question, bytes int, elements []digest.Digest, from int) (says engine.PacketStats, fpr, fnr, copies float64) {
+	t.Helper()
+	w := window.Window{Packets: int64(q.Elements)}
+	if q.Kind == Unbounded {
+		w = window.Window{None: true}
+	}
+	f, err := c.Method.filter(w, q.Refresh, c.Design, bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fpr, fnr, _, copies = sizingtest.PacketRates(f, elements, int(q.Elements), 0, from, q.Refresh)
+	return f.Stats(), fpr, fnr, copies
 }
 
 func (c *Candidate) value(name string) int {

@@ -105,12 +105,16 @@ func Busy(n, members int, seed uint64) []digest.Digest {
 	return drawn
 }
 
-// AnchoredRates runs a packet filter and returns its rates from the given element on. A
-// copy is an element whose latest kept occurrence lies within the window. An element is
-// new if none like it came within the window, and up to blur before it.
-func AnchoredRates(filter engine.PacketFilter, elements []digest.Digest, size, blur, from int) (fpr, fnr, news, copies float64) {
-	seen := make([]uint64, (len(elements)+63)/64)
-	filter.TestAndSet(seen, elements, make([]int64, len(elements)), nil)
+// PacketRates runs a packet filter over elements that come one in a nanosecond, and returns its rates
+// from the given element on. A copy is an element whose latest kept occurrence, or with refresh
+// whose latest one, lies within the window. An element is new if none like it came within the window,
+// and up to blur before it.
+func PacketRates(filter engine.PacketFilter, elements []digest.Digest, size, blur, from int, refresh bool) (fpr, fnr, news, copies float64) {
+	seen, times := make([]uint64, (len(elements)+63)/64), make([]int64, len(elements))
+	for i := range times {
+		times[i] = int64(i)
+	}
+	filter.TestAndSet(seen, elements, times, nil)
 	kept, last := map[digest.Digest]int{}, map[digest.Digest]int{}
 	var wrong, missed float64
 	for i, d := range elements {
@@ -118,7 +122,7 @@ func AnchoredRates(filter engine.PacketFilter, elements []digest.Digest, size, b
 		before, found := last[d]
 		at, wasKept := kept[d]
 		last[d] = i
-		if !removed {
+		if !removed || refresh {
 			kept[d] = i
 		}
 		switch {

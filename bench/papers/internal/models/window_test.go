@@ -91,7 +91,7 @@ func TestTimersAnchored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fpr, fnr, news, _ := sizingtest.AnchoredRates(timers, s.elements, size, size/126+1, 2*size)
+			fpr, fnr, news, _ := sizingtest.PacketRates(timers, s.elements, size, size/126+1, 2*size, false)
 			timers.Close()
 			if fnr != 0 {
 				t.Errorf("timers have FNR %g", fnr)
