@@ -37,7 +37,7 @@ func bloomLines(r *Request, memory int) (Design, error) {
 		return Design{}, errMemory
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{"lines", lines}, {"K", words * rounds}},
+		Parameters: map[string]int{"lines": lines, "K": words * rounds},
 		Bits:       lines * lineBits, FPR: block.FPR(load), Lines: 1,
 	}), nil
 }

@@ -23,9 +23,9 @@ func exactRows(r *Request, memory int) (Design, error) {
 		return Design{}, errMemory
 	}
 	cells := layout.ExactCells(min(lines, layout.MaxExactLines))
-	parameters := []Parameter{{"lines", lines}, {"cells", cells}, {"cell bits", lineBits / cells}}
+	parameters := map[string]int{"lines": lines, "cells": cells, "cell bits": lineBits / cells}
 	if lines == layout.BitmapLines {
-		parameters = []Parameter{{"lines", lines}, {"cell bits", 1}}
+		parameters = map[string]int{"lines": lines, "cell bits": 1}
 	}
 	return r.Complete(Design{Parameters: parameters, Bits: lines * lineBits, Lines: 1}), nil
 }
@@ -67,7 +67,7 @@ func splittingRows(r *Request, memory int, elements, fpr float64) (Design, error
 		return Design{}, errMemory
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{"lines", lines}, {"cells", lineBits / 64}, {"cell bits", 64}},
+		Parameters: map[string]int{"lines": lines, "cells": lineBits / 64, "cell bits": 64},
 		Bits:       lines * lineBits, FPR: fpr, Lines: 1,
 	}), nil
 }
@@ -80,7 +80,7 @@ func exactMap(r *Request, memory int) (Design, error) {
 		return Design{}, errMemory
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{"elements", int(elements)}},
+		Parameters: map[string]int{"elements": int(elements)},
 		Bits:       int(need), Lines: mapLines,
 	}), nil
 }

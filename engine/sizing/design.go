@@ -4,17 +4,10 @@ package sizing
 
 import "math"
 
-// Parameter is a parameter of a method for display: its name in the method's paper, and
-// its value.
-type Parameter struct {
-	Name  string
-	Value int
-}
-
 // Design is a method with its parameters and the rates that they give.
 type Design struct {
-	Parameters []Parameter
-	Bits       int // memory in use
+	Parameters map[string]int // by their names in the method's paper
+	Bits       int            // memory in use
 	FPR, FNR   float64
 	Lines      float64 // cache lines that an element touches
 	Edge       float64 // share of a window by which it may be too long

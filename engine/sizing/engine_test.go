@@ -50,7 +50,7 @@ func TestStableLines(t *testing.T) {
 			d := r.stableLinesOf(full, lines)
 			runStream(t, s, from, fmt.Sprintf("sbf, Max %d", c.Max), c, d.FPR, d.FNR)
 		}
-		if c := planned(t, Question{Distinct: distinct, Gaps: gaps, FPR: 0.1, MemoryBits: lines * lineBits}, "sbf"); c.FPR > 0.1 || c.value("cells") == 0 {
+		if c := planned(t, Question{Distinct: distinct, Gaps: gaps, FPR: 0.1, MemoryBits: lines * lineBits}, "sbf"); c.FPR > 0.1 || c.Parameters["cells"] == 0 {
 			t.Errorf("%+v", c)
 		}
 	}

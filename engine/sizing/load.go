@@ -137,8 +137,8 @@ func (l *Load) remembered(m Misses) float64 {
 	return math.Inf(1)
 }
 
-// MissesOf evaluates a miss probability at each grid position. It depends on the number of elements in
-// between, or on how many of them are distinct: at is Between or Different.
+// MissesOf evaluates a miss probability at each grid position, from values there: such as the number of
+// elements in between, or how many of them are distinct.
 func MissesOf(at []float64, f func(float64) float64) Misses {
 	m := make(Misses, len(at))
 	for i, x := range at {

@@ -127,7 +127,7 @@ func TestShapes(t *testing.T) {
 		}
 		defer s.Close()
 		stats := s.Stats()
-		if cells := uint64(lru.value("lines") * lru.value("rows of a line") * lru.value("cells")); stats.Cells != cells || stats.FPRBound != lru.FPR {
+		if cells := uint64(lru.Parameters["lines"] * lru.Parameters["rows of a line"] * lru.Parameters["cells"]); stats.Cells != cells || stats.FPRBound != lru.FPR {
 			t.Errorf("FPR %g: %d cells and FPR %g, the engine has %d and %g", fpr, cells, lru.FPR, stats.Cells, stats.FPRBound)
 		}
 	}

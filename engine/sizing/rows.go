@@ -28,7 +28,7 @@ func lruRows(r *Request, memory int) (Design, error) {
 	}
 	rows, cells, fpr := lines*shape.RowsPerLine(), shape.Cells(), shape.FPR()
 	return r.Finish(Design{
-		Parameters: []Parameter{{"lines", lines}, {"rows of a line", shape.RowsPerLine()}, {"cells", cells}, {"cell bits", shape.CellBits()}},
+		Parameters: map[string]int{"lines": lines, "rows of a line": shape.RowsPerLine(), "cells": cells, "cell bits": shape.CellBits()},
 		Bits:       lines * lineBits,
 		FPR:        fpr,
 		Lines:      1,
@@ -62,7 +62,7 @@ func coarseRows(fine bool) Model {
 			return windowRows(r, memory, cells, bits, d)
 		}
 		lines := memory / lineBits
-		d.Parameters = []Parameter{{"lines", lines}, {"of them spare", spare}, {"cells", cells}, {"cell bits", bits}}
+		d.Parameters = map[string]int{"lines": lines, "of them spare": spare, "cells": cells, "cell bits": bits}
 		d.Bits = lines * lineBits
 		rows, own := window.CoarseModel(w, fine), float64(lines-spare)
 		d = r.crowded(r.spareRows(d, rows, own), rows, own)
@@ -116,7 +116,7 @@ func windowRows(r *Request, memory, cells, cellBits int, d Design) (Design, erro
 		return Design{}, errMemory
 	}
 	lines := memory / lineBits
-	d.Parameters = []Parameter{{"lines", lines}, {"cells", cells}, {"cell bits", cellBits}}
+	d.Parameters = map[string]int{"lines": lines, "cells": cells, "cell bits": cellBits}
 	d.Bits, d.Lines = lines*lineBits, 1
 	forgotten := func(others float64) float64 { return rowMiss(others, lines, cells) }
 	if r.anchored == nil {
@@ -149,7 +149,7 @@ func timedRows(r *Request, memory int) (Design, error) {
 	}
 	lines := memory / lineBits
 	d := Design{
-		Parameters: []Parameter{{"lines", lines - spare}, {"spare lines", spare}, {"cells", layout.TimedCells}, {"cell bits", layout.TimedCellBits}},
+		Parameters: map[string]int{"lines": lines - spare, "spare lines": spare, "cells": layout.TimedCells, "cell bits": layout.TimedCellBits},
 		Bits:       lines * lineBits, FPR: fpr,
 	}
 	rows, own := window.TimedModel(), float64(lines-spare)

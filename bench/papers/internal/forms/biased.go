@@ -2,10 +2,26 @@
 
 package forms
 
-import (
-	"math"
+import "math"
 
-	"github.com/flowdedup/flowdedup/engine/paper"
+// BiasedMethod is one of the filters of BDNB12. Each has k bit arrays of s bits
+// and clears random bits (which may be clear already) before it sets the k bits
+// of an element.
+type BiasedMethod int
+
+const (
+	// RSBF inserts every element, whatever it reported, with probability
+	// min(1, s/i) at position i, and clears one bit of each array then.
+	RSBF BiasedMethod = iota
+	// BSBF inserts elements that it reports as distinct, and clears one bit of each
+	// array.
+	BSBF
+	// BSBFSD inserts elements that it reports as distinct, and clears one bit of one
+	// array.
+	BSBFSD
+	// RLBSBF inserts elements that it reports as distinct, and clears one bit of each
+	// array with a probability equal to the array's share of set bits.
+	RLBSBF
 )
 
 // BiasedStream describes a run of BDNB12, section 6: Distinct different elements that
@@ -41,7 +57,7 @@ type BiasedRates struct {
 // negative rates). Domain: k >= 1, s >= 1000, s >= Elements/100, Distinct < Elements <
 // 100 Distinct, and for RSBF Elements <= s/0.03, from where on its threshold p* = 0.03
 // would take over.
-func Biased(method paper.BiasedMethod, k, s int, stream BiasedStream) BiasedRates {
+func Biased(method BiasedMethod, k, s int, stream BiasedStream) BiasedRates {
 	r := newBiasedRun(method, k, s, stream)
 	for i := range r.cleared {
 		r.step(i)
@@ -61,7 +77,7 @@ const biasedSteps = 1000
 // copy counts as an insertion for all methods but RSBF, which thins them by inserted(u).
 // This amounts to a change of time.
 type biasedRun struct {
-	method       paper.BiasedMethod
+	method       BiasedMethod
 	k            int
 	extra        float64 // mean of the further copies of an id
 	perBit       float64 // distinct ids for each bit of an array
@@ -76,14 +92,14 @@ type biasedRun struct {
 	lastX        float64
 }
 
-func newBiasedRun(method paper.BiasedMethod, k, s int, stream BiasedStream) *biasedRun {
+func newBiasedRun(method BiasedMethod, k, s int, stream BiasedStream) *biasedRun {
 	n, d := float64(stream.Elements), float64(stream.Distinct)
 	r := &biasedRun{method: method, k: k, extra: n/d - 1, perBit: d / float64(s), hitsPerBit: n / float64(s)}
 	full := 1 / r.hitsPerBit // when RSBF stops inserting everything
 	for i := range r.inserted {
 		u := float64(i) / biasedSteps
 		r.inserted[i], r.insertedUpTo[i] = 1, u
-		if method == paper.RSBF && u > full {
+		if method == RSBF && u > full {
 			r.inserted[i], r.insertedUpTo[i] = full/u, full+full*math.Log(u/full)
 		}
 	}
@@ -116,11 +132,11 @@ func (r *biasedRun) clearingRate(i int, set float64) float64 {
 	u := float64(i) / biasedSteps
 	reportedDistinct := (r.firstAt(u) - r.reports[i] + r.misses[i]) / (1 + r.extra)
 	switch r.method {
-	case paper.RSBF:
+	case RSBF:
 		return r.hitsPerBit * r.inserted[i]
-	case paper.BSBFSD:
+	case BSBFSD:
 		return r.hitsPerBit * reportedDistinct / float64(r.k)
-	case paper.RLBSBF:
+	case RLBSBF:
 		return r.hitsPerBit * reportedDistinct * set
 	default:
 		return r.hitsPerBit * reportedDistinct

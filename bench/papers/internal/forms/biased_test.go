@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 // The cells of BDNB12's tables, k = 2: the paper's printed rates. Streams and filters are
@@ -27,7 +25,7 @@ func TestBiasedMatchesThePapersTables(t *testing.T) {
 		{1e9, .60, 512, [4][2]float64{{1.675, 20.28}, {1.820, 13.57}, {1.969, 6.886}, {2.079, 1.990}}},
 	} {
 		stream := BiasedStream{Elements: int(c.elements / 8), Distinct: int(c.elements / 8 * c.share)}
-		for method := paper.RSBF; method <= paper.RLBSBF; method++ {
+		for method := RSBF; method <= RLBSBF; method++ {
 			got := Biased(method, 2, c.megabytes*mb/2, stream)
 			name := fmt.Sprintf("%g elements, %g distinct, %d MB, method %d", c.elements, c.share, c.megabytes, method)
 			near(t, name+": FPR", 100*got.FPR, c.want[method][0], .002)
@@ -43,6 +41,6 @@ func TestBiasedMatchesThePapersTables(t *testing.T) {
 // With only new elements BSBF settles where 1-x = x (1-x^k), where clearings and settings
 // balance. For k = 2 that is the golden section, X = 0.382.
 func TestBiasedSettles(t *testing.T) {
-	rates := Biased(paper.BSBF, 2, 100000, BiasedStream{Elements: 3000000, Distinct: 2999990})
+	rates := Biased(BSBF, 2, 100000, BiasedStream{Elements: 3000000, Distinct: 2999990})
 	near(t, "X", rates.X, (3-math.Sqrt(5))/2, 1e-3)
 }

@@ -80,9 +80,9 @@ func TestWindowRates(t *testing.T) {
 // rates that the paper prints. The loads of the arrays waver by 1 %, which the rates follow.
 func TestBiasedRates(t *testing.T) {
 	draws := BiasedStream{Elements: 60_000, Distinct: 30_000}
-	for method, create := range map[paper.BiasedMethod]func(paper.BiasedConfig) (*paper.Biased, error){
-		paper.RSBF: func(c paper.BiasedConfig) (*paper.Biased, error) { return paper.NewRSBF(c, .03) },
-		paper.BSBF: paper.NewBSBF, paper.BSBFSD: paper.NewBSBFSD, paper.RLBSBF: paper.NewRLBSBF,
+	for method, create := range map[BiasedMethod]func(paper.BiasedConfig) (*paper.Biased, error){
+		RSBF: func(c paper.BiasedConfig) (*paper.Biased, error) { return paper.NewRSBF(c, .03) },
+		BSBF: paper.NewBSBF, BSBFSD: paper.NewBSBFSD, RLBSBF: paper.NewRLBSBF,
 	} {
 		for _, k := range []int{1, 2, 4} {
 			const size = 10_000

@@ -52,7 +52,7 @@ func bloom(r *Request, memory int) (Design, error) {
 		return Design{}, err
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "m", Value: memory}},
+		Parameters: map[string]int{"K": k, "m": memory},
 		Bits:       memory, FPR: fpr(k), Lines: float64(k),
 	}), nil
 }

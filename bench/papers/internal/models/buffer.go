@@ -18,7 +18,7 @@ func lruBuffer(r *Request, memory int) (Design, error) {
 		return Design{}, tooSmall(memory, elementBits, "an element")
 	}
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "elements", Value: capacity}},
+		Parameters: map[string]int{"elements": capacity},
 		Bits:       capacity * elementBits,
 		Lines:      4, // a map and the list
 	}, sizing.MissesOf(r.Load.Different, func(different float64) float64 {
@@ -54,7 +54,7 @@ func aging(r *Request, memory int) (Design, error) {
 		return clampShare(rate*between/capacity-1) * (1 - f) * (1 - filling)
 	})
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "m of each", Value: m}, {Name: "capacity", Value: int(capacity)}},
+		Parameters: map[string]int{"K": k, "m of each": m, "capacity": int(capacity)},
 		Bits:       2 * m, FPR: r.FPR, Lines: float64(2 * k),
 	}, left), nil
 }

@@ -11,9 +11,8 @@ import (
 
 // A design is one of package sizing.
 type (
-	Design    = sizing.Design
-	Misses    = sizing.Misses
-	Parameter = sizing.Parameter
+	Design = sizing.Design
+	Misses = sizing.Misses
 )
 
 // Jumping is a window of the last Parts parts of time or of the stream. It advances by one part.

@@ -58,7 +58,7 @@ func lruRowsOf(r *Request, memory, parts, cells, width int) (Design, error) {
 	rows := lines * parts
 	fpr := rowFPR(cells, width)
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "lines", Value: lines}, {Name: "rows of a line", Value: parts}, {Name: "cells", Value: cells}, {Name: "cell bits", Value: width}},
+		Parameters: map[string]int{"lines": lines, "rows of a line": parts, "cells": cells, "cell bits": width},
 		Bits:       lines * lineBits,
 		FPR:        fpr,
 		Lines:      1,

@@ -65,9 +65,9 @@ func (c *config) method(from *sizing.Candidate) (words []string) {
 // the memory.
 func params(from *sizing.Candidate) method.Params {
 	all := method.Params{}
-	for _, p := range from.Parameters {
-		if name := strings.ReplaceAll(p.Name, " ", "-"); method.HasParam(from.Method.Name, name) {
-			all[name] = float64(p.Value)
+	for name, value := range from.Parameters {
+		if name = strings.ReplaceAll(name, " ", "-"); method.HasParam(from.Method.Name, name) {
+			all[name] = float64(value)
 		}
 	}
 	return all

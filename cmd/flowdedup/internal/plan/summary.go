@@ -67,8 +67,6 @@ type candidate struct {
 	// Command runs it, nil where it does not fit into the memory.
 	Command *string `json:"command"`
 	Curve   []point `json:"curve,omitempty"`
-
-	parameters []sizing.Parameter // in their order
 }
 
 // point is a point of a curve.
@@ -120,10 +118,6 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 		Method: from.Method.Name, Title: from.Method.Title, Source: from.Method.Source,
 		Parameters: map[string]int{}, FPRKind: string(from.Method.Certainty),
 		Meets: from.Meets, Why: from.Why, Command: c.command(from),
-		parameters: from.Parameters,
-	}
-	for _, p := range from.Parameters {
-		out.Parameters[p.Name] = p.Value
 	}
 	if from.NeededBits > 0 {
 		out.NeededBytes = bytesOf(from.NeededBits)
@@ -131,7 +125,7 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 	if from.Bits == 0 {
 		return out
 	}
-	out.EdgeError = from.Edge
+	out.Parameters, out.EdgeError = from.Parameters, from.Edge
 	out.MemoryBytes = bytesOf(from.Bits)
 	fpr, fnr := show.Rounded(from.FPR), show.Rounded(from.FNR)
 	out.FPR, out.FNR, out.CacheLines = &fpr, &fnr, &from.Lines
