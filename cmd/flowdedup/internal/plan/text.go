@@ -193,12 +193,10 @@ func (r *result) sentences() []string {
 		text = fmt.Sprintf("recommended: %s, %s: %s", best.Method, best.Title, r.Reason)
 	}
 	var lines []string
-	for _, line := range []string{r.legend(), text} {
-		if line != "" {
-			lines = append(lines, line)
-		}
+	if legend := r.legend(); legend != "" {
+		lines = append(lines, legend)
 	}
-	lines = append(lines, r.cases()...)
+	lines = append(append(lines, text), r.cases()...)
 	if r.Warning != "" {
 		lines = append(lines, "warning: "+r.Warning)
 	}
