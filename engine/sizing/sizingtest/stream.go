@@ -78,29 +78,24 @@ func (s Stream) Rates(seen func(d digest.Digest) bool, from int) (fpr, fnr float
 
 // Population draws n elements from the given number of equally likely ones.
 func Population(n, members int, seed uint64) []digest.Digest {
-	random := rand.New(rand.NewPCG(seed, 2))
-	all := make([]digest.Digest, members)
-	for i := range all {
-		all[i] = digest.Digest{random.Uint64(), random.Uint64()}
-	}
-	drawn := make([]digest.Digest, n)
-	for i := range drawn {
-		drawn[i] = all[random.IntN(members)]
-	}
-	return drawn
+	return drawn(n, members, rand.New(rand.NewPCG(seed, 2)), func(random *rand.Rand) int { return random.IntN(members) })
 }
 
 // Busy draws n elements from the given number of members, of which number k comes with a
 // probability of nearly 1/k (Zipf).
 func Busy(n, members int, seed uint64) []digest.Digest {
-	random := rand.New(rand.NewPCG(seed, 3))
+	return drawn(n, members, rand.New(rand.NewPCG(seed, 3)), func(random *rand.Rand) int { return int(math.Exp(random.Float64() * math.Log(float64(members)))) })
+}
+
+// drawn are n elements, each the member of a number.
+func drawn(n, members int, random *rand.Rand, number func(*rand.Rand) int) []digest.Digest {
 	all := make([]digest.Digest, members)
 	for i := range all {
 		all[i] = digest.Digest{random.Uint64(), random.Uint64()}
 	}
 	drawn := make([]digest.Digest, n)
 	for i := range drawn {
-		drawn[i] = all[int(math.Exp(random.Float64()*math.Log(float64(members))))]
+		drawn[i] = all[number(random)]
 	}
 	return drawn
 }
