@@ -6,7 +6,6 @@ import (
 	"cmp"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // BiasedConfig says which [Biased] filter to build. The paper's Tables 4 to 9 have K = 2.
@@ -28,8 +27,10 @@ type BiasedConfig struct {
 // resets the random bits, which may be zero already as the text says, before it sets the
 // element's.
 type Biased struct {
-	hashed    // one bit in each filter, whose size s is the hash functions' range
-	method    theory.BiasedMethod
+	hashed             // one bit in each filter, whose size s is the hash functions' range
+	reservoir bool     // RSBF: inserts by chance, whatever it reported
+	single    bool     // BSBFSD: an insertion resets a bit of one filter
+	balanced  bool     // RLBSBF: an insertion resets bits by the filters' loads
 	reach     uint64   // bits of a filter that resets reach
 	load      []uint64 // bits set in each filter
 	resets    []uint64 // the random bits of the insertion drawn last
@@ -40,7 +41,8 @@ type Biased struct {
 
 var _ Filter = (*Biased)(nil)
 
-func newBiased(method theory.BiasedMethod, c BiasedConfig) (*Biased, error) {
+// newBiased returns an empty filter of a kind.
+func newBiased(f Biased, c BiasedConfig) (*Biased, error) {
 	if err := cmp.Or(
 		requireRange("K", c.K, 1, maxHashes),
 		requireRange("bits", c.Bits, c.K, maxBits),
@@ -49,14 +51,9 @@ func newBiased(method theory.BiasedMethod, c BiasedConfig) (*Biased, error) {
 		return nil, err
 	}
 	size := c.Bits / c.K
-	return &Biased{
-		hashed: newPartitioned(size, c.K),
-		method: method,
-		reach:  uint64(cmp.Or(c.Reach, size)),
-		load:   make([]uint64, c.K),
-		resets: make([]uint64, 0, c.K),
-		random: newDraws(c.Seed),
-	}, nil
+	f.hashed, f.reach, f.random = newPartitioned(size, c.K), uint64(cmp.Or(c.Reach, size)), newDraws(c.Seed)
+	f.load, f.resets = make([]uint64, c.K), make([]uint64, 0, c.K)
+	return &f, nil
 }
 
 // NewRSBF returns an empty reservoir sampling based Bloom filter (section 3, Algorithm 1).
@@ -85,31 +82,26 @@ func NewRSBF(c BiasedConfig, threshold float64) (*Biased, error) {
 	if err := requireShare("threshold", threshold); err != nil {
 		return nil, err
 	}
-	f, err := newBiased(theory.RSBF, c)
-	if err != nil {
-		return nil, err
-	}
-	f.threshold = threshold
-	return f, nil
+	return newBiased(Biased{reservoir: true, threshold: threshold}, c)
 }
 
 // NewBSBF returns an empty biased sampling based Bloom filter (section 4, Algorithm 2).
 // It inserts every element reported distinct into K Bloom filters, each of which resets
 // one random bit then. Errors wrap [ErrParameter].
-func NewBSBF(c BiasedConfig) (*Biased, error) { return newBiased(theory.BSBF, c) }
+func NewBSBF(c BiasedConfig) (*Biased, error) { return newBiased(Biased{}, c) }
 
 // NewBSBFSD returns an empty filter with single deletion (section 4.2, Algorithm 3): like
 // [NewBSBF], but an insertion resets one random bit of one random filter only. The filters
 // stay fuller, which means more false positives and fewer misses. Errors wrap
 // [ErrParameter].
-func NewBSBFSD(c BiasedConfig) (*Biased, error) { return newBiased(theory.BSBFSD, c) }
+func NewBSBFSD(c BiasedConfig) (*Biased, error) { return newBiased(Biased{single: true}, c) }
 
 // NewRLBSBF returns an empty randomized load balanced filter (section 5, Algorithm 4): like
 // [NewBSBF], but the random bit of filter i is reset only with probability L(i)/s, where
 // L(i) is the filter's load, the number of its bits that are set. Each filter uses its own
 // load at the arrival of the element; the sum of the loads gives the same rates within
 // 0.1 %. Errors wrap [ErrParameter].
-func NewRLBSBF(c BiasedConfig) (*Biased, error) { return newBiased(theory.RLBSBF, c) }
+func NewRLBSBF(c BiasedConfig) (*Biased, error) { return newBiased(Biased{balanced: true}, c) }
 
 // TestAndSet implements [Filter].
 func (f *Biased) TestAndSet(d digest.Digest) (seen bool) {
@@ -122,7 +114,7 @@ func (f *Biased) testAndSetAt(pos []uint64) (seen bool) {
 	seen = f.allSet(pos)
 	f.came++
 	switch {
-	case f.method == theory.RSBF:
+	case f.reservoir:
 		f.sample(pos, seen)
 	case !seen:
 		f.insert(pos)
@@ -137,7 +129,7 @@ func (f *Biased) foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *
 	indexes, memory := f.hashed.foresee(indexes, digests)
 	random := f.random.ahead(2 * len(f.load) * len(digests))
 	for i := range digests {
-		if f.method != theory.RSBF || f.sampled(f.came+uint64(i)+1, &random) {
+		if !f.reservoir || f.sampled(f.came+uint64(i)+1, &random) {
 			indexes = f.drawResets(indexes, &random)
 		}
 	}
@@ -174,12 +166,12 @@ func (f *Biased) insert(pos []uint64) {
 
 // drawResets appends the random bits that an insertion resets, which may be zero already.
 func (f *Biased) drawResets(bits []uint64, random *draws) []uint64 {
-	if f.method == theory.BSBFSD {
+	if f.single {
 		filter := random.below(uint64(len(f.load)))
 		return append(bits, filter*f.space+random.below(f.reach))
 	}
 	for filter, load := range f.load {
-		if f.method != theory.RLBSBF || random.below(f.space) < load {
+		if !f.balanced || random.below(f.space) < load {
 			bits = append(bits, uint64(filter)*f.space+random.below(f.reach))
 		}
 	}

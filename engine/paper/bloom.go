@@ -16,7 +16,7 @@ import (
 //
 // Interpretation: the text says that the paper's measurements used the best K for the
 // number of distinct elements, but the printed rates (Table 2) belong to K = 2
-// throughout. So K is a parameter here; theory.BloomOptimalK computes the best K.
+// throughout. So K is a parameter here; the best K is next to ln(2) bits for each element.
 //
 // With landmarks, as [NewLandmarkBloom] makes it, it is the filter over landmark windows
 // of MAE05, section 5.2.1 and 5.2.2. Each landmark clears all bits. The functions share

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing/sizingtest"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
@@ -40,12 +39,7 @@ func TestAnchored(t *testing.T) {
 			lines := int(r.Window / load)
 			q.MemoryBits = lines * lineBits
 			c := planned(t, q, "timed")
-			filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Packets: size}, Memory: lines * lineBits / 8})
-			if err != nil {
-				t.Fatal(err)
-			}
-			fpr, fnr, _, copies := sizingtest.AnchoredRates(filter, s.elements, size, 0, 2*size)
-			filter.Close()
+			_, fpr, fnr, copies := rates(t, c, q, c.Bits/8, s.elements, 2*size)
 			what := fmt.Sprintf("%s, %d lines", s.name, lines)
 			if fpr > 0 {
 				t.Errorf("%s: FPR %g", what, fpr)
@@ -77,18 +71,7 @@ func TestPopulation(t *testing.T) {
 		s := drawn(6*size, members, size)
 		s.question.Kind, s.question.Elements, s.question.MemoryBits, s.question.FPR = Count, float64(size), lines*lineBits, 1e-5
 		p := planned(t, s.question, c.method)
-		var filter engine.PacketFilter
-		var err error
-		if w := (window.Window{Packets: int64(size)}); c.method == "timed" {
-			filter, err = window.NewTimed(window.TimedConfig{Window: w, Memory: p.MemoryBits / 8})
-		} else {
-			filter, err = window.NewCoarse(window.CoarseConfig{Window: w, Fine: c.method == "fine", Memory: p.MemoryBits / 8})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, fnr, _, _ := sizingtest.AnchoredRates(filter, s.elements, size, size/16, 2*size)
-		filter.Close()
+		_, _, fnr, _ := rates(t, p, s.question, p.Bits/8, s.elements, 2*size)
 		sizingtest.Near(t, fmt.Sprintf("%s, %v turns: FNR", c.method, c.turns), p.FNR, fnr, 0.15, float64(10*c.spare), false)
 	}
 }
@@ -106,12 +89,7 @@ func TestFewMisses(t *testing.T) {
 		for _, load := range []float64{5, 4, 3.5} {
 			q.MemoryBits = int(inserted/load) * lineBits
 			c := planned(t, q, "timed")
-			filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Packets: size}, Memory: q.MemoryBits / 8})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, fnr, _, copies := sizingtest.AnchoredRates(filter, s.elements, size, 0, 2*size)
-			filter.Close()
+			_, _, fnr, copies := rates(t, c, q, c.Bits/8, s.elements, 2*size)
 			sizingtest.Near(t, fmt.Sprintf("%v new, %v in a line: FNR", fresh, load), c.FNR, fnr, 0.2, copies/4, false)
 		}
 	}

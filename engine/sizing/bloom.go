@@ -24,7 +24,7 @@ const (
 func bloomLines(r *Request, memory int) (Design, error) {
 	lines := memory / lineBits
 	if lines < 1 {
-		return Design{}, tooSmall(memory, lineBits, "a cache line")
+		return Design{}, errMemory
 	}
 	block, most, err := theory.BestSplitBlock(firstShare * r.FPR)
 	if err != nil {
@@ -34,11 +34,10 @@ func bloomLines(r *Request, memory int) (Design, error) {
 	load := r.Window / float64(lines)
 	if loadWithSlack(block, load, float64(lines)) > most {
 		// It would grow, and keep the bound in more memory than there is.
-		return Design{}, impossible("%.0f elements at a false positive rate of %g need more lines than the %d that %d bits hold",
-			math.Ceil(r.Window), r.FPR, lines, memory)
+		return Design{}, errMemory
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{"lines", lines}, {"K", words * rounds}},
+		Parameters: map[string]int{"lines": lines, "K": words * rounds},
 		Bits:       lines * lineBits, FPR: block.FPR(load), Lines: 1,
 	}), nil
 }

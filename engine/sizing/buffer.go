@@ -19,13 +19,13 @@ const mapLines = 2
 // the old lines need memory in addition to the new ones.
 func exactRows(r *Request, memory int) (Design, error) {
 	lines := exactLines(r.Window)
-	if need := lines * lineBits; memory < need {
-		return Design{}, tooSmall(memory, need, "%.0f IPv4 addresses in exact rows", r.Window)
+	if memory < lines*lineBits {
+		return Design{}, errMemory
 	}
 	cells := layout.ExactCells(min(lines, layout.MaxExactLines))
-	parameters := []Parameter{{"lines", lines}, {"cells", cells}, {"cell bits", lineBits / cells}}
+	parameters := map[string]int{"lines": lines, "cells": cells, "cell bits": lineBits / cells}
 	if lines == layout.BitmapLines {
-		parameters = []Parameter{{"lines", lines}, {"cell bits", 1}}
+		parameters = map[string]int{"lines": lines, "cell bits": 1}
 	}
 	return r.Complete(Design{Parameters: parameters, Bits: lines * lineBits, Lines: 1}), nil
 }
@@ -63,27 +63,24 @@ func splittingRows(r *Request, memory int, elements, fpr float64) (Design, error
 	for float64(lines)*load < elements && lines < math.MaxInt/2/lineBits {
 		lines *= 2
 	}
-	if need := lines * lineBits; memory < need {
-		return Design{}, tooSmall(memory, need, "%.0f elements in rows of digests", elements)
+	if memory < lines*lineBits {
+		return Design{}, errMemory
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{"lines", lines}, {"cells", lineBits / 64}, {"cell bits", 64}},
+		Parameters: map[string]int{"lines": lines, "cells": lineBits / 64, "cell bits": 64},
 		Bits:       lines * lineBits, FPR: fpr, Lines: 1,
 	}), nil
 }
 
 // exactMap is the map of method exact.
 func exactMap(r *Request, memory int) (Design, error) {
-	if r.Kind == Unbounded {
-		return Design{}, impossible("an exact map of an unbounded stream needs unbounded memory")
-	}
 	elements, bytes := r.exactEntries()
 	need := bytes * 8
 	if need > float64(memory) {
-		return Design{}, impossible("%.0f elements in a map: %d bits of memory are too few, about %.3g are needed", elements, memory, need)
+		return Design{}, errMemory
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{"elements", int(elements)}},
+		Parameters: map[string]int{"elements": int(elements)},
 		Bits:       int(need), Lines: mapLines,
 	}), nil
 }

@@ -60,27 +60,15 @@ func RatesOf(l *Load, c Cell, k int) Rates {
 	return Rates{Clear: clear, K: k, Set: set, FPR: math.Pow(set, float64(k))}
 }
 
-// missed returns the probability that at least one of k cells is clear.
-func (r Rates) missed(clear float64) float64 {
-	return -math.Expm1(float64(r.K) * math.Log1p(-clear))
-}
-
-// Misses returns, by grid position, the probability that a repeat is missed.
+// Misses returns, by grid position, the probability that a repeat is missed: at least one of its K cells
+// is clear.
 func (r Rates) Misses() Misses {
-	m := make(Misses, len(r.Clear))
-	for i, z := range r.Clear {
-		m[i] = r.missed(z)
-	}
-	return m
+	return MissesOf(r.Clear, func(clear float64) float64 { return -math.Expm1(float64(r.K) * math.Log1p(-clear)) })
 }
 
 // DistinctReports returns the share of elements that are reported distinct.
 func (r Rates) DistinctReports(l *Load) float64 {
-	fnr := 0.0
-	for _, w := range l.Bins {
-		fnr += w.Share * r.missed(r.Clear[w.At])
-	}
-	return l.Fresh*(1-r.FPR) + (1-l.Fresh)*fnr
+	return l.Fresh*(1-r.FPR) + (1-l.Fresh)*l.FNR(r.Misses())
 }
 
 // FixedPoint finds the rate of clearings that reproduces itself. next returns the rate of
@@ -111,7 +99,7 @@ const (
 func stableLines(r *Request, bits int) (Design, error) {
 	lines := bits / lineBits
 	if lines < 1 {
-		return Design{}, tooSmall(bits, lineBits, "a cache line")
+		return Design{}, errMemory
 	}
 	var best Design
 	for width := 1; width <= mostStableBits; width++ {
@@ -149,7 +137,7 @@ func (r *Request) stableLinesOf(c stream.Config, lines int) Design {
 		at = RatesOf(r.Load, Cell{Setting: float64(c.K) / float64(cells*lines), Clearing: clearing, Top: c.Max}, c.K)
 	}
 	return r.Finish(Design{
-		Parameters: []Parameter{{"K", c.K}, {"P", c.P}, {"Max", c.Max}, {"cells", cells * lines}},
+		Parameters: map[string]int{"K": c.K, "P": c.P, "Max": c.Max, "cells": cells * lines},
 		Bits:       lines * lineBits,
 		FPR:        c.FPR,
 		Lines:      1,

@@ -2,22 +2,12 @@
 
 package sizing
 
-import (
-	"fmt"
-	"math"
-)
-
-// Parameter is a parameter of a method for display: its name in the method's paper, and
-// its value.
-type Parameter struct {
-	Name  string
-	Value int
-}
+import "math"
 
 // Design is a method with its parameters and the rates that they give.
 type Design struct {
-	Parameters []Parameter
-	Bits       int // memory in use
+	Parameters map[string]int // by their names in the method's paper
+	Bits       int            // memory in use
 	FPR, FNR   float64
 	Lines      float64 // cache lines that an element touches
 	Edge       float64 // share of a window by which it may be too long
@@ -109,10 +99,8 @@ func (r *Request) Better(a, b Design) bool {
 	return a.FPR < b.FPR
 }
 
-// tooSmall is the error if memory is below a method's minimum, which detail describes.
-func tooSmall(bits, least int, detail string, args ...any) error {
-	return impossible("%s: %d bits of memory are too few, at least %d are needed", fmt.Sprintf(detail, args...), bits, least)
-}
+// errMemory is the error of models whose method needs more memory.
+var errMemory = impossible("too little memory")
 
 const (
 	// maxSearched is the largest memory that is tried when the question is how much is
@@ -160,16 +148,16 @@ func (r *Request) Needed(of Model) (bits int) {
 }
 
 // curve evaluates a model from a 32nd of the memory to 32 times as much.
-func (r *Request) curve(of Model, bits int) []Point {
+func (r *Request) curve(of Model, bits int) []Design {
 	const span = 5 // powers of two on both sides
-	var points []Point
+	var points []Design
 	for i := range curvePoints {
 		at := float64(bits) * math.Exp2(span*(2*float64(i)/(curvePoints-1)-1))
 		if at < 1 || at > maxMemory {
 			continue
 		}
 		if d, err := of(r, int(at)); err == nil {
-			points = append(points, Point{MemoryBits: d.Bits, FPR: d.FPR, FNR: d.FNR})
+			points = append(points, d)
 		}
 	}
 	return points

@@ -10,29 +10,12 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/sizing/sizingtest"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
-
-// refreshedMisses returns the share of repeats within a window that a filter misses, and how
-// many there are.
-func refreshedMisses(s sizingtest.Stream, filter engine.PacketFilter, size int) (fnr, repeats float64) {
-	n := len(s.Elements)
-	seen := make([]uint64, (n+63)/64)
-	filter.TestAndSet(seen, s.Elements, make([]int64, n), nil)
-	missed := 0.0
-	for i, g := range s.Gap {
-		if i >= size && g > 0 {
-			repeats++
-			missed += float64(^seen[i/64] >> (i % 64) & 1)
-		}
-	}
-	return missed / repeats, repeats
-}
 
 // TestLRURows compares rows with stream.Filter.
 func TestLRURows(t *testing.T) {
@@ -41,7 +24,7 @@ func TestLRURows(t *testing.T) {
 	distinct, gaps := load(s, from)
 	for _, fpr := range []float64{0.1, 0.01} {
 		c := planned(t, Question{MemoryBits: 20 * lineBits, FPR: fpr, Distinct: distinct, Gaps: gaps}, "lru")
-		runStream(t, s, from, "lru", stream.Config{Memory: c.MemoryBits / 8, FPR: fpr}, c.FPR, c.FNR)
+		runStream(t, s, from, "lru", stream.Config{Memory: c.Bits / 8, FPR: fpr}, c.FPR, c.FNR)
 	}
 }
 
@@ -67,7 +50,7 @@ func TestStableLines(t *testing.T) {
 			d := r.stableLinesOf(full, lines)
 			runStream(t, s, from, fmt.Sprintf("sbf, Max %d", c.Max), c, d.FPR, d.FNR)
 		}
-		if c := planned(t, Question{Distinct: distinct, Gaps: gaps, FPR: 0.1, MemoryBits: lines * lineBits}, "sbf"); c.FPR > 0.1 || c.value("cells") == 0 {
+		if c := planned(t, Question{Distinct: distinct, Gaps: gaps, FPR: 0.1, MemoryBits: lines * lineBits}, "sbf"); c.FPR > 0.1 || c.Parameters["cells"] == 0 {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -108,14 +91,14 @@ func TestLandmark(t *testing.T) {
 	seen := make([]uint64, (n+63)/64)
 	for _, fpr := range []float64{1e-9, 1e-3} {
 		c := planned(t, Question{Kind: Landmark, Key: Other, Elements: n, FPR: fpr}, "bloom-lines")
-		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.MemoryBits / 8})
+		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.Bits / 8})
 		if err != nil {
 			t.Fatal(err)
 		}
 		filter.TestAndSet(seen, digests)
 		counts := filter.Counts()
-		if counts.MemoryBytes*8 != c.MemoryBits {
-			t.Errorf("FPR %g: planned %d bytes, the filter takes %d: it grew", fpr, c.MemoryBits/8, counts.MemoryBytes)
+		if counts.MemoryBytes*8 != c.Bits {
+			t.Errorf("FPR %g: planned %d bytes, the filter takes %d: it grew", fpr, c.Bits/8, counts.MemoryBytes)
 		}
 		// The rate follows a high power of the density, which has its own noise.
 		if math.Abs(math.Log(counts.FPR/c.FPR)) > 0.3 {
@@ -130,8 +113,8 @@ func TestLandmark(t *testing.T) {
 	defer rows.Close()
 	rows.TestAndSet(seen, addresses)
 	c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n}, "exact-rows")
-	if got := rows.Counts().MemoryBytes; got < c.MemoryBits/8 || float64(got) > 1.05*float64(c.MemoryBits/8) {
-		t.Errorf("planned %d bytes of exact rows, they take %d", c.MemoryBits/8, got)
+	if got := rows.Counts().MemoryBytes; got < c.Bits/8 || float64(got) > 1.05*float64(c.Bits/8) {
+		t.Errorf("planned %d bytes of exact rows, they take %d", c.Bits/8, got)
 	}
 	prints, err := distinct.NewDigestRows(0)
 	if err != nil {
@@ -140,8 +123,8 @@ func TestLandmark(t *testing.T) {
 	defer prints.Close()
 	prints.TestAndSet(seen, digests)
 	c = planned(t, Question{Kind: Landmark, Key: Other, Elements: n}, "digest-rows")
-	if got := prints.Counts(); got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.05*float64(c.MemoryBits/8) || got.FPR != c.FPR {
-		t.Errorf("planned %d bytes of digest rows and a rate of %g, they say %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
+	if got := prints.Counts(); got.MemoryBytes < c.Bits/8 || float64(got.MemoryBytes) > 1.05*float64(c.Bits/8) || got.FPR != c.FPR {
+		t.Errorf("planned %d bytes of digest rows and a rate of %g, they say %d and %g", c.Bits/8, c.FPR, got.MemoryBytes, got.FPR)
 	}
 }
 
@@ -177,7 +160,7 @@ func TestExactMaps(t *testing.T) {
 		"keys, since a landmark":      {Question{Kind: Landmark, Key: Other, Elements: elements}, set.Counts().MemoryBytes},
 		"addresses since a landmark":  {Question{Kind: Landmark, Key: IPv4, Elements: elements}, addrs.Counts().MemoryBytes},
 	} {
-		if got := planned(t, c.question, "exact").MemoryBits / 8; got != c.got {
+		if got := planned(t, c.question, "exact").Bits / 8; got != c.got {
 			t.Errorf("%s: planned %d bytes, the map reports %d", name, got, c.got)
 		}
 	}
@@ -200,7 +183,7 @@ func TestSlidingRows(t *testing.T) {
 	}
 	s.TestAndSet(nil, digests, times)
 	got := s.Count(times[len(times)-1])
-	if got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.1*float64(c.MemoryBits/8) || math.Abs(got.FPR/c.FPR-1) > 0.01 {
-		t.Errorf("planned %d bytes and a rate of %g, the counter says %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
+	if got.MemoryBytes < c.Bits/8 || float64(got.MemoryBytes) > 1.1*float64(c.Bits/8) || math.Abs(got.FPR/c.FPR-1) > 0.01 {
+		t.Errorf("planned %d bytes and a rate of %g, the counter says %d and %g", c.Bits/8, c.FPR, got.MemoryBytes, got.FPR)
 	}
 }

@@ -16,6 +16,6 @@ func ExamplePlan() {
 		log.Fatal(err)
 	}
 	best := answer.Recommended
-	fmt.Printf("%s: %d MiB, FPR %.0e, FNR %.0e\n", best.Method.Title, best.MemoryBits>>23, best.FPR, best.FNR)
+	fmt.Printf("%s: %d MiB, FPR %.0e, FNR %.0e\n", best.Method.Title, best.Bits>>23, best.FPR, best.FNR)
 	// Output: rows with coarse times: 7 MiB, FPR 1e-06, FNR 3e-05
 }

@@ -101,16 +101,12 @@ func (h *histogram) add(gap, weight float64) {
 	h.counts[i] += weight
 }
 
-func (h *histogram) sum() (sum float64) {
+// result returns the distribution, nil if nothing was counted.
+func (h *histogram) result() Gaps {
+	sum := 0.0
 	for _, n := range h.counts {
 		sum += n
 	}
-	return sum
-}
-
-// result returns the distribution, nil if nothing was counted.
-func (h *histogram) result() Gaps {
-	sum := h.sum()
 	if sum == 0 {
 		return nil
 	}

@@ -15,12 +15,7 @@ type Load struct {
 	Between   []float64
 	Different []float64
 	Bins      []Weight
-	// Length is the number of elements of a finite stream, 0 for streams without an end. Far
-	// from the begin of it SteadyFresh is the share of new elements, and RepeatsAt the share
-	// of repeats with the gaps of a bin.
-	Length      float64
-	SteadyFresh float64
-	RepeatsAt   []float64
+	Length    float64 // elements of a finite stream, 0 for streams without an end
 }
 
 // Weight is a bin of the gaps: its share and the grid position of its middle.
@@ -35,7 +30,7 @@ const (
 )
 
 func newLoad(fresh float64, gaps Gaps) *Load {
-	l := &Load{Fresh: fresh, SteadyFresh: fresh, Between: []float64{0}}
+	l := &Load{Fresh: fresh, Between: []float64{0}}
 	middles := make([]float64, len(gaps))
 	low := 0.0
 	for i, b := range gaps {
@@ -51,7 +46,6 @@ func newLoad(fresh float64, gaps Gaps) *Load {
 	for i, m := range middles {
 		at, _ := slices.BinarySearch(l.Between, m)
 		l.Bins = append(l.Bins, Weight{Share: gaps[i].Share, At: at})
-		l.RepeatsAt = append(l.RepeatsAt, gaps[i].Share*(1-fresh))
 	}
 	l.Different = make([]float64, len(l.Between))
 	for i, t := range l.Between {
@@ -63,11 +57,11 @@ func newLoad(fresh float64, gaps Gaps) *Load {
 // leastRoom bounds how much rarer the longest gaps are in a stream than in an endless stream.
 const leastRoom = 0.05
 
-// endless returns the share of new elements and the gaps of an endless stream. fresh and gaps
+// Endless returns the share of new elements and the gaps of an endless stream. fresh and gaps
 // were counted in a stream of the same kind with a length. A gap needs a position as far from
 // the stream's begin as the gap is long. So an endless stream has more long gaps, and fewer
 // new elements.
-func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
+func Endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
 	all, sum := make(Gaps, len(gaps)), 0.0
 	low := 0.0
 	for i, b := range gaps {
@@ -87,8 +81,7 @@ func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
 
 // newFiniteLoad is the load of a stream of the given length.
 func newFiniteLoad(fresh float64, gaps Gaps, length float64) *Load {
-	endlessFresh, endlessGaps := endless(fresh, gaps, length)
-	l := newLoad(endlessFresh, endlessGaps)
+	l := newLoad(Endless(fresh, gaps, length))
 	l.Length = length
 	for i := range gaps {
 		l.Bins[i].Share = gaps[i].Share
@@ -144,22 +137,12 @@ func (l *Load) remembered(m Misses) float64 {
 	return math.Inf(1)
 }
 
-// MissesByGap evaluates a miss probability that depends on the number of elements in
-// between.
-func (l *Load) MissesByGap(f func(between float64) float64) Misses {
-	m := make(Misses, len(l.Between))
-	for i, t := range l.Between {
-		m[i] = f(t)
-	}
-	return m
-}
-
-// MissesByDistinct evaluates a miss probability that depends on the number of distinct
-// elements in between.
-func (l *Load) MissesByDistinct(f func(different float64) float64) Misses {
-	m := make(Misses, len(l.Different))
-	for i, d := range l.Different {
-		m[i] = f(d)
+// MissesOf evaluates a miss probability at each grid position, from values there: such as the number of
+// elements in between, or how many of them are distinct.
+func MissesOf(at []float64, f func(float64) float64) Misses {
+	m := make(Misses, len(at))
+	for i, x := range at {
+		m[i] = f(x)
 	}
 	return m
 }

@@ -4,10 +4,14 @@ package sizing
 
 import (
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing/sizingtest"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // load measures the stream from the given element on.
@@ -20,29 +24,39 @@ func load(s sizingtest.Stream, from int) (distinct float64, gaps Gaps) {
 	return distinct, h.result()
 }
 
-// planned returns the candidate of a method.
+// planned returns the candidate of a method, without its need if there is a memory: others take time.
 func planned(t *testing.T, q Question, method string) Candidate {
 	t.Helper()
-	a, err := Plan(q)
+	r, err := NewRequest(q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range a.Candidates {
-		if c.Method.Name == method {
-			return c
-		}
+	m := &methods[slices.IndexFunc(methods, func(m Method) bool { return m.Name == method })]
+	if q.MemoryBits == 0 {
+		return r.plan(m)
 	}
-	t.Fatalf("no %s for %+v", method, q)
-	return Candidate{}
+	d, err := m.predictor(true)(r, q.MemoryBits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Candidate{Method: m, Design: d}
 }
 
-func (c *Candidate) value(name string) int {
-	for _, p := range c.Parameters {
-		if p.Name == name {
-			return p.Value
-		}
+// rates runs a candidate's filter, in some bytes, over elements from which a question about packets has
+// its load, and returns what it says of itself and its rates: see sizingtest.PacketRates.
+func rates(t *testing.T, c Candidate, q Question, bytes int, elements []digest.Digest, from int) (says engine.PacketStats, fpr, fnr, copies float64) {
+	t.Helper()
+	w := window.Window{Packets: int64(q.Elements)}
+	if q.Kind == Unbounded {
+		w = window.Window{None: true}
 	}
-	return 0
+	f, err := c.Method.filter(w, q.Refresh, c.Design, bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fpr, fnr, _, copies = sizingtest.PacketRates(f, elements, int(q.Elements), 0, from, q.Refresh)
+	return f.Stats(), fpr, fnr, copies
 }
 
 // TestDistinctAmong compares D with the mean number of distinct elements in runs of a

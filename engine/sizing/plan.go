@@ -9,16 +9,10 @@ import (
 	"slices"
 )
 
-// Candidate is a method with its best parameters.
+// Candidate is a method with its best design. There is none if its Bits are 0.
 type Candidate struct {
-	Method     *Method
-	Parameters []Parameter
-	MemoryBits int // in use; 0 if there is no design at all
-	FPR, FNR   float64
-	// Lines is the number of cache lines that an element touches.
-	Lines float64
-	// EdgeError bounds by which share of it a window may be too long.
-	EdgeError float64
+	Method *Method
+	Design
 	// Remembered is the number of distinct elements that the method remembers: the
 	// elements of a window or, in an unbounded stream, the elements that may come in
 	// between until half of the repeats are missed. It is +Inf if the method never
@@ -31,8 +25,8 @@ type Candidate struct {
 	// not.
 	Meets bool
 	Why   string
-	// Curve holds the rates over memory, if they were requested.
-	Curve []Point
+	// Curve holds designs over memory, if they were requested.
+	Curve []Design
 }
 
 // BitsPerElement is the memory for each remembered element, or 0 if that has no meaning.
@@ -40,28 +34,16 @@ func (c *Candidate) BitsPerElement() float64 {
 	if c.Remembered == 0 || math.IsInf(c.Remembered, 1) {
 		return 0
 	}
-	return float64(c.MemoryBits) / c.Remembered
-}
-
-// Point is a point of a curve.
-type Point struct {
-	MemoryBits int
-	FPR, FNR   float64
+	return float64(c.Bits) / c.Remembered
 }
 
 // Answer is the result of [Plan].
 type Answer struct {
-	// Question is as asked, with its defaults filled in.
-	Question Question
-	// Window is the number of distinct elements in a window or, for an unbounded stream,
-	// within the longest gap.
-	Window float64
+	*Request // as asked, with its defaults filled in
 	// Candidates are in the order of the package documentation, the best first.
 	Candidates []Candidate
 	// Recommended is the first candidate, or nil if it does not meet the request.
 	Recommended *Candidate
-
-	request *Request
 }
 
 // Plan answers a question. Errors wrap [ErrQuestion]. It is no error if no candidate
@@ -71,7 +53,7 @@ func Plan(question Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Question: r.Question, Window: r.Window, request: r}
+	a := Answer{Request: r}
 	for i := range methods {
 		if m := &methods[i]; m.serves(&r.Question) {
 			a.Candidates = append(a.Candidates, r.plan(m))
@@ -80,7 +62,7 @@ func Plan(question Question) (Answer, error) {
 	if len(a.Candidates) == 0 {
 		return Answer{}, impossible("no method answers for such elements in a window of kind %v", r.Kind)
 	}
-	slices.SortStableFunc(a.Candidates, r.ranking(a.Candidates))
+	r.sort(a.Candidates)
 	if a.Candidates[0].Meets {
 		a.Recommended = &a.Candidates[0]
 	}
@@ -112,10 +94,9 @@ func (r *Request) plan(m *Method) Candidate {
 // tooMuch is the reason of methods that no memory is enough for.
 func tooMuch() string { return fmt.Sprintf("needs > %d GiB", maxSearched>>33) }
 
-// fill copies the predictions of a design.
+// fill judges a design.
 func (r *Request) fill(c *Candidate, d Design) {
-	c.Parameters, c.MemoryBits = d.Parameters, d.Bits
-	c.FPR, c.FNR, c.Lines, c.EdgeError = d.FPR, d.FNR, d.Lines, d.Edge
+	c.Design = d
 	c.Remembered = r.Load.remembered(d.misses)
 	if r.Kind != Unbounded {
 		c.Remembered = math.Min(c.Remembered, r.Window)
@@ -144,8 +125,8 @@ func (r *Request) fillsUp(d Design) bool {
 // accurate.
 const closeEnough = 1.05
 
-// ranking returns the order of the package documentation.
-func (r *Request) ranking(all []Candidate) func(a, b Candidate) int {
+// sort sorts candidates in the order of the package documentation.
+func (r *Request) sort(all []Candidate) {
 	lowest := 1.0
 	for i := range all {
 		if c := &all[i]; c.Meets && c.Method.rank != yardstick {
@@ -153,50 +134,33 @@ func (r *Request) ranking(all []Candidate) func(a, b Candidate) int {
 		}
 	}
 	good := math.Max(r.FNR, closeEnough*lowest)
-	return func(a, b Candidate) int {
-		return cmp.Or(
-			first(a.Meets, b.Meets),
-			first(a.MemoryBits > 0, b.MemoryBits > 0),
-			cmp.Compare(a.Method.rank, b.Method.rank),
-			cmp.Compare(r.countedFPR(&a), r.countedFPR(&b)),
-			cmp.Compare(math.Max(a.FNR, good), math.Max(b.FNR, good)),
-			cmp.Compare(a.countedLines(), b.countedLines()),
-			cmp.Compare(r.countedEdge(&a), r.countedEdge(&b)),
-			cmp.Compare(r.memory(&a), r.memory(&b)),
-			cmp.Compare(a.FPR, b.FPR),
-		)
-	}
+	slices.SortStableFunc(all, func(a, b Candidate) int { return slices.Compare(r.order(&a, good), r.order(&b, good)) })
 }
 
-// memory returns the memory to rank a candidate by: the least that is enough, or the
-// memory in use if no memory is.
-func (r *Request) memory(c *Candidate) int {
-	return cmp.Or(c.NeededBits, c.MemoryBits)
-}
+// The places of costs in order.
+const (
+	byLines = iota + 5
+	byEdge
+	byMemory
+)
 
-// countedFPR returns the FPR to rank a candidate by. Rates within the bound are equal.
-func (r *Request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
-
-// countedLines returns the cache lines to rank a candidate by. Lines that less than a
-// quarter of the elements touch do not count.
-func (c *Candidate) countedLines() float64 { return math.Floor(c.Lines + 0.75) }
-
-// countedEdge returns the edge error to rank a candidate by. Exact edges are worth
-// available memory, but not more memory, unless others are off by more than a hundredth.
-func (r *Request) countedEdge(c *Candidate) float64 {
-	if r.MemoryBits == 0 && c.EdgeError <= 0.01 {
-		return 0
+// order returns what a candidate is sorted by, the most important first. FNRs up to good are equal.
+func (r *Request) order(c *Candidate, good float64) []float64 {
+	flag := func(set bool) (n float64) {
+		if set {
+			n = 1
+		}
+		return n
 	}
-	return c.EdgeError
-}
-
-// first sorts true before false.
-func first(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
+	edge := c.Edge
+	if r.MemoryBits == 0 && edge <= 0.01 {
+		edge = 0 // not worth more memory
 	}
-	return 1
+	return []float64{
+		flag(!c.Meets), flag(c.Bits == 0), float64(c.Method.rank), math.Max(c.FPR, r.FPR), math.Max(c.FNR, good),
+		math.Floor(c.Lines + 0.75), // lines that less than a quarter of the elements touch do not count
+		edge,
+		float64(cmp.Or(c.NeededBits, c.Bits)), // the least that is enough or, if none is, the memory in use
+		c.FPR,
+	}
 }

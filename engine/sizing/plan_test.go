@@ -44,7 +44,7 @@ func TestAnswers(t *testing.T) {
 			if a.Recommended == nil || !a.Recommended.Meets || a.Reason(testUnits) == "" {
 				t.Fatalf("recommended %+v, reason %q", a.Recommended, a.Reason(testUnits))
 			}
-			r := a.request
+			r := a.Request
 			for i := range a.Candidates {
 				c := &a.Candidates[i]
 				checkCandidate(t, r, c)
@@ -65,10 +65,10 @@ func checkCandidate(t *testing.T, r *Request, c *Candidate) {
 	if c.Meets == (c.Why != "") || c.Meets && c.FPR > r.FPR {
 		t.Errorf("%s: meets is %v with FPR %g, why %q", name, c.Meets, c.FPR, c.Why)
 	}
-	if r.MemoryBits > 0 && c.MemoryBits > r.MemoryBits {
-		t.Errorf("%s takes %d bits of %d", name, c.MemoryBits, r.MemoryBits)
+	if r.MemoryBits > 0 && c.Bits > r.MemoryBits {
+		t.Errorf("%s takes %d bits of %d", name, c.Bits, r.MemoryBits)
 	}
-	for _, p := range append(c.Curve, Point{c.MemoryBits, c.FPR, c.FNR}) {
+	for _, p := range append(c.Curve, c.Design) {
 		if !(p.FPR >= 0 && p.FPR <= 1 && p.FNR >= 0 && p.FNR <= 1) {
 			t.Errorf("%s: rates %+v", name, p)
 		}
@@ -127,7 +127,7 @@ func TestShapes(t *testing.T) {
 		}
 		defer s.Close()
 		stats := s.Stats()
-		if cells := uint64(lru.value("lines") * lru.value("rows of a line") * lru.value("cells")); stats.Cells != cells || stats.FPRBound != lru.FPR {
+		if cells := uint64(lru.Parameters["lines"] * lru.Parameters["rows of a line"] * lru.Parameters["cells"]); stats.Cells != cells || stats.FPRBound != lru.FPR {
 			t.Errorf("FPR %g: %d cells and FPR %g, the engine has %d and %g", fpr, cells, lru.FPR, stats.Cells, stats.FPRBound)
 		}
 	}

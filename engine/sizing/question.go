@@ -3,6 +3,7 @@
 package sizing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -114,7 +115,7 @@ func (q Question) complete() (Question, error) {
 		return q, err
 	}
 	if q.Length > 0 && q.Gaps != nil && q.Kind != Unbounded && q.Kind != Landmark {
-		q.Distinct, q.Gaps = endless(q.Distinct, q.Gaps, q.Length)
+		q.Distinct, q.Gaps = Endless(q.Distinct, q.Gaps, q.Length)
 	}
 	if q.Different > 0 {
 		q.fitDifferent()
@@ -129,17 +130,10 @@ func (q Question) complete() (Question, error) {
 }
 
 func (q *Question) fill() {
-	if q.Elements == 0 && q.Kind == Unbounded {
-		q.Elements = defaultHorizon
+	if q.Kind == Unbounded {
+		q.Elements = cmp.Or(q.Elements, defaultHorizon)
 	}
-	for _, d := range []struct {
-		value *float64
-		usual float64
-	}{{&q.Distinct, 1}, {&q.FPR, defaultFPR}, {&q.FNR, defaultFNR}} {
-		if *d.value == 0 {
-			*d.value = d.usual
-		}
-	}
+	q.Distinct, q.FPR, q.FNR = cmp.Or(q.Distinct, 1), cmp.Or(q.FPR, defaultFPR), cmp.Or(q.FNR, defaultFNR)
 	q.Refresh = q.Refresh || q.Kind == Unbounded || q.Key != Packets
 }
 

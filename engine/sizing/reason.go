@@ -17,7 +17,7 @@ type Units struct {
 // Reason explains the choice in one line, or names the nearest method if none meets the
 // request.
 func (a *Answer) Reason(u Units) string {
-	e := explanation{a.request, u}
+	e := explanation{a.Request, u}
 	c := &a.Candidates[0]
 	if !c.Meets {
 		return e.nearest(a.Candidates)
@@ -35,7 +35,7 @@ func (a *Answer) Warning(u Units) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s misses %s of the repeats", c.Method.Name, u.FNR(c.FNR))
-	if c.NeededBits > 0 && c.NeededBits > c.MemoryBits {
+	if c.NeededBits > 0 && c.NeededBits > c.Bits {
 		text += fmt.Sprintf("; %s would do", u.Size(c.NeededBits))
 	} else {
 		text += ", and more memory does not help"
@@ -87,20 +87,21 @@ func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 
 // edge returns by how much windows may be too long.
 func edge(c *Candidate) string {
-	if c.EdgeError == 0 {
+	if c.Edge == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; its windows may be %.1f %% too long", 100*c.EdgeError)
+	return fmt.Sprintf("; its windows may be %.1f %% too long", 100*c.Edge)
 }
 
 // cheaper returns the criterion that decides between two candidates with equal misses.
 func (e explanation) cheaper(c, next *Candidate) string {
+	ours, theirs := e.order(c, 0), e.order(next, 0)
 	switch {
-	case c.countedLines() < next.countedLines():
+	case ours[byLines] < theirs[byLines]:
 		return fmt.Sprintf("%s for each element (%s, the next, touches %.3g)", lines(c.Lines), next.Method.Name, next.Lines)
-	case e.countedEdge(c) < e.countedEdge(next):
+	case ours[byEdge] < theirs[byEdge]:
 		return fmt.Sprintf("sharper edges of the window than %s, the next", next.Method.Name)
-	case e.memory(c) < e.memory(next):
+	case ours[byMemory] < theirs[byMemory]:
 		return fmt.Sprintf("less memory than %s, the next, would need", next.Method.Name)
 	}
 	return fmt.Sprintf("a lower FPR than %s, the next", next.Method.Name)
@@ -134,7 +135,7 @@ func (e explanation) nearest(all []Candidate) string {
 		return fmt.Sprintf("no method meets the request; the least memory that does is %s (%s)", e.Size(least.NeededBits), least.Method.Name)
 	}
 	c := &all[0]
-	if c.MemoryBits == 0 {
+	if c.Bits == 0 {
 		return "no method meets the request: " + strings.TrimSpace(c.Method.Name+" "+c.Why)
 	}
 	return fmt.Sprintf("no method meets the request; nearest is %s with FPR %s, FNR %s", c.Method.Name, e.FPR(c.FPR), e.FNR(c.FNR))

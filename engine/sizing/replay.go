@@ -84,16 +84,13 @@ func (m *Method) replay(r *Request, d Design, s *Sample, lines int, careful bool
 
 // filter returns the filter of a design, with the given memory in bytes, for a window.
 func (m *Method) filter(w window.Window, refresh bool, d Design, memory int) (engine.PacketFilter, error) {
-	value := func(name string) int {
-		return d.Parameters[slices.IndexFunc(d.Parameters, func(p Parameter) bool { return p.Name == name })].Value
-	}
 	switch m.Name {
 	case "timed":
 		return window.NewTimed(window.TimedConfig{Window: w, Memory: memory, Refresh: refresh})
 	case "lru":
-		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, Shape: fmt.Sprintf("%dx%d", value("cells"), value("cell bits"))})
+		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, Shape: fmt.Sprintf("%dx%d", d.Parameters["cells"], d.Parameters["cell bits"])})
 	case "sbf":
-		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, K: value("K"), P: value("P"), Max: value("Max")})
+		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, K: d.Parameters["K"], P: d.Parameters["P"], Max: d.Parameters["Max"]})
 	default: // coarse, fine
 		return window.NewCoarse(window.CoarseConfig{Window: w, Memory: memory, Fine: m.Name == "fine", Refresh: refresh})
 	}

@@ -95,35 +95,15 @@ func missesOfFilters(t *testing.T, open func() (engine.PacketFilter, error), ele
 		for i := range keyed {
 			keyed[i] = digest.Digest{layout.Mix(keyed[i][0] ^ key), layout.Mix(keyed[i][1] ^ key)}
 		}
-		missed, copies := missesOf(f, keyed, w)
+		size := math.MaxInt
+		if !w.None {
+			size = int(w.Packets) + int(w.Duration)
+		}
+		_, fnr, _, _ := sizingtest.PacketRates(f, keyed, size, 0, 0, w.None)
 		f.Close()
-		rate, squares = rate+missed/copies/filters, squares+missed/copies*missed/copies/filters
+		rate, squares = rate+fnr/filters, squares+fnr*fnr/filters
 	}
 	return rate, math.Sqrt(max(0, squares-rate*rate) / (filters - 1))
-}
-
-// missesOf runs a filter over elements that come one in a nanosecond.
-func missesOf(f engine.PacketFilter, elements []digest.Digest, w window.Window) (missed, copies float64) {
-	seen, times := make([]uint64, (len(elements)+63)/64), make([]int64, len(elements))
-	for i := range times {
-		times[i] = int64(i)
-	}
-	f.TestAndSet(seen, elements, times, nil)
-	began := map[digest.Digest]int{}
-	for i, d := range elements {
-		removed := seen[i/64]>>(i%64)&1 != 0
-		at, found := began[d]
-		if found && (w.None || i-at <= int(w.Packets)+int(w.Duration)) {
-			copies++
-			if !removed {
-				missed++
-			}
-		}
-		if !removed || w.None {
-			began[d] = i
-		}
-	}
-	return missed, copies
 }
 
 // TestSampler expects few sightings of any stream, moved together.
@@ -158,18 +138,9 @@ func TestSampler(t *testing.T) {
 			}
 		}
 	}
-	if newSamplerOf(nil) != nil {
+	if NewTracker(window.Window{None: true}, false, 100).Sample() != nil {
 		t.Error("a sample of nothing")
 	}
-}
-
-// newSamplerOf returns the sample of elements without a window.
-func newSamplerOf(elements []digest.Digest) *Sample {
-	track := NewTracker(window.Window{None: true}, false, 100)
-	for _, d := range elements {
-		track.Add(d, 0)
-	}
-	return track.Sample()
 }
 
 // TestWindowElements expects the true number of elements in a window if some come again at its end.

@@ -18,7 +18,7 @@ import (
 func lruRows(r *Request, memory int) (Design, error) {
 	lines := memory / lineBits
 	if lines < 1 {
-		return Design{}, tooSmall(memory, lineBits, "a cache line")
+		return Design{}, errMemory
 	}
 	var shape stream.Shape
 	for _, shape = range stream.Shapes() {
@@ -28,11 +28,11 @@ func lruRows(r *Request, memory int) (Design, error) {
 	}
 	rows, cells, fpr := lines*shape.RowsPerLine(), shape.Cells(), shape.FPR()
 	return r.Finish(Design{
-		Parameters: []Parameter{{"lines", lines}, {"rows of a line", shape.RowsPerLine()}, {"cells", cells}, {"cell bits", shape.CellBits()}},
+		Parameters: map[string]int{"lines": lines, "rows of a line": shape.RowsPerLine(), "cells": cells, "cell bits": shape.CellBits()},
 		Bits:       lines * lineBits,
 		FPR:        fpr,
 		Lines:      1,
-	}, r.Load.MissesByDistinct(func(different float64) float64 {
+	}, MissesOf(r.Load.Different, func(different float64) float64 {
 		return rowMiss(different, rows, cells) * (1 - fpr)
 	})), nil
 }
@@ -62,7 +62,7 @@ func coarseRows(fine bool) Model {
 			return windowRows(r, memory, cells, bits, d)
 		}
 		lines := memory / lineBits
-		d.Parameters = []Parameter{{"lines", lines}, {"of them spare", spare}, {"cells", cells}, {"cell bits", bits}}
+		d.Parameters = map[string]int{"lines": lines, "of them spare": spare, "cells": cells, "cell bits": bits}
 		d.Bits = lines * lineBits
 		rows, own := window.CoarseModel(w, fine), float64(lines-spare)
 		d = r.crowded(r.spareRows(d, rows, own), rows, own)
@@ -75,7 +75,7 @@ func coarseRows(fine bool) Model {
 func (r *Request) spareRows(d Design, rows theory.SpareRows, lines float64) Design {
 	if r.anchored == nil {
 		lost := rows.Lost(r.Window / lines)
-		d = r.Finish(d, r.Load.MissesByDistinct(func(different float64) float64 { return lost(different / r.Window) }))
+		d = r.Finish(d, MissesOf(r.Load.Different, func(different float64) float64 { return lost(different / r.Window) }))
 		d.Lines = 1 + rows.Full(r.Window/lines)*r.Load.Fresh
 		return d
 	}
@@ -87,7 +87,7 @@ func (r *Request) spareRows(d Design, rows theory.SpareRows, lines float64) Desi
 		if share = 1 / (1 + found); share-before > leastChange { // misses are insertions, too
 			continue
 		}
-		d = r.Finish(d, r.Load.MissesByGap(func(between float64) float64 { return lost(between / elements) }))
+		d = r.Finish(d, MissesOf(r.Load.Between, func(between float64) float64 { return lost(between / elements) }))
 		if d.FNR = 0; missed > 0 {
 			d.FNR = missed / (found + missed)
 		}
@@ -113,17 +113,17 @@ const leastChange = 1e-3
 // evict the oldest element of a window.
 func windowRows(r *Request, memory, cells, cellBits int, d Design) (Design, error) {
 	if memory < lineBits {
-		return Design{}, tooSmall(memory, lineBits, "a cache line")
+		return Design{}, errMemory
 	}
 	lines := memory / lineBits
-	d.Parameters = []Parameter{{"lines", lines}, {"cells", cells}, {"cell bits", cellBits}}
+	d.Parameters = map[string]int{"lines": lines, "cells": cells, "cell bits": cellBits}
 	d.Bits, d.Lines = lines*lineBits, 1
 	forgotten := func(others float64) float64 { return rowMiss(others, lines, cells) }
 	if r.anchored == nil {
-		return r.Finish(d, r.Load.MissesByDistinct(forgotten)), nil
+		return r.Finish(d, MissesOf(r.Load.Different, forgotten)), nil
 	}
 	fnr, insertions := r.anchored.rowMisses(r.Window, r.Window/float64(lines), cells)
-	d = r.Finish(d, r.Load.MissesByGap(func(between float64) float64 { return forgotten(insertions * between) }))
+	d = r.Finish(d, MissesOf(r.Load.Between, func(between float64) float64 { return forgotten(insertions * between) }))
 	d.FNR = fnr
 	return d, nil
 }
@@ -149,7 +149,7 @@ func timedRows(r *Request, memory int) (Design, error) {
 	}
 	lines := memory / lineBits
 	d := Design{
-		Parameters: []Parameter{{"lines", lines - spare}, {"spare lines", spare}, {"cells", layout.TimedCells}, {"cell bits", layout.TimedCellBits}},
+		Parameters: map[string]int{"lines": lines - spare, "spare lines": spare, "cells": layout.TimedCells, "cell bits": layout.TimedCellBits},
 		Bits:       lines * lineBits, FPR: fpr,
 	}
 	rows, own := window.TimedModel(), float64(lines-spare)

@@ -64,12 +64,7 @@ func TestTimedNeeds(t *testing.T) {
 		q.Kind, q.Elements, q.FNR = Count, size, fnr
 		c := planned(t, q, "timed")
 		for _, part := range []float64{0.875, 1.1} {
-			f, err := window.NewTimed(window.TimedConfig{Window: window.Window{Packets: size}, Memory: int(part * float64(c.NeededBits) / 8)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, got, _, _ := sizingtest.AnchoredRates(f, s.elements, size, 0, 2*size)
-			f.Close()
+			_, _, got, _ := rates(t, c, q, int(part*float64(c.NeededBits)/8), s.elements, 2*size)
 			if (got > fnr) != (part < 1) {
 				t.Errorf("FNR %v needs %d bits by plan: in %v times as many it is %v", fnr, c.NeededBits, part, got)
 			}
@@ -100,32 +95,14 @@ func TestSuggestedMemory(t *testing.T) {
 func TestTimed(t *testing.T) {
 	const elements, size = 120_000, 2000
 	s := sizingtest.NewStream(elements, 0.6, size, 9)
-	for _, c := range []struct {
-		kind   Kind
-		window window.Window
-	}{{Count, window.Window{Packets: size}}, {Unbounded, window.Window{None: true}}} {
-		distinct, gaps := load(s, size)
-		const memory = 300 * lineBits
-		p := planned(t, Question{Kind: c.kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Refresh: true}, "timed")
-		filter, err := window.NewTimed(window.TimedConfig{Window: c.window, Memory: memory / 8, Refresh: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer filter.Close()
-		seen := make([]uint64, (elements+63)/64)
-		filter.TestAndSet(seen, s.Elements, make([]int64, elements), nil)
-		missed, repeats := 0.0, 0.0
-		for i, g := range s.Gap {
-			if i >= size && g > 0 {
-				repeats++
-				if seen[i/64]>>(i%64)&1 == 0 {
-					missed++
-				}
-			}
-		}
-		sizingtest.Near(t, c.kind.String()+" FNR", p.FNR, missed/repeats, 0.03, repeats, false)
-		if got, want := p.FPR, filter.Stats().PredictedFPR; got != want {
-			t.Errorf("%v FPR %g, the filter says %g", c.kind, got, want)
+	distinct, gaps := load(s, size)
+	for _, kind := range []Kind{Count, Unbounded} {
+		q := Question{Kind: kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: 300 * lineBits, Refresh: true}
+		p := planned(t, q, "timed")
+		says, _, fnr, repeats := rates(t, p, q, p.Bits/8, s.Elements, size)
+		sizingtest.Near(t, kind.String()+" FNR", p.FNR, fnr, 0.03, repeats, false)
+		if p.FPR != says.PredictedFPR {
+			t.Errorf("%v FPR %g, the filter says %g", kind, p.FPR, says.PredictedFPR)
 		}
 	}
 }
@@ -144,31 +121,17 @@ func TestCoarse(t *testing.T) {
 		{"coarse", false, 450}, {"coarse", false, 550}, {"coarse", true, 450}, {"coarse", true, 550},
 		{"fine", false, 500}, {"fine", false, 700}, {"fine", true, 500}, {"fine", true, 700},
 	} {
-		p := planned(t, Question{
-			Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: c.lines * lineBits, FPR: 1e-5, Refresh: c.refresh,
-		}, c.method)
-		filter, err := window.NewCoarse(window.CoarseConfig{
-			Window: window.Window{Packets: size}, Fine: c.method == "fine", Memory: c.lines * lineBits / 8, Refresh: c.refresh,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer filter.Close()
-		name := fmt.Sprintf("%s of %d lines, refresh %v: ", c.method, c.lines, c.refresh)
+		q := Question{Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: c.lines * lineBits, FPR: 1e-5, Refresh: c.refresh}
+		p := planned(t, q, c.method)
+		says, _, fnr, copies := rates(t, p, q, p.Bits/8, s.Elements, size)
+		off := 0.1
 		if c.refresh {
-			fnr, repeats := refreshedMisses(s, filter, size)
-			sizingtest.Near(t, name+"FNR", p.FNR, fnr, 0.25, repeats, false)
-		} else {
-			blur := size/64 + 1
-			if c.method == "fine" {
-				blur = size/31 + 1
-			}
-			_, fnr, _, copies := sizingtest.AnchoredRates(filter, s.Elements, size, blur, size)
-			sizingtest.Near(t, name+"FNR", p.FNR, fnr, 0.1, copies, false)
+			off = 0.25
 		}
-		st := filter.Stats()
-		if p.EdgeError != st.EdgeError || math.Abs(p.FPR/st.PredictedFPR-1) > 0.02 {
-			t.Errorf("%sFPR %g and edge error %g, the filter says %g and %g", name, p.FPR, p.EdgeError, st.PredictedFPR, st.EdgeError)
+		name := fmt.Sprintf("%s of %d lines, refresh %v: ", c.method, c.lines, c.refresh)
+		sizingtest.Near(t, name+"FNR", p.FNR, fnr, off, copies, false)
+		if p.Edge != says.EdgeError || math.Abs(p.FPR/says.PredictedFPR-1) > 0.02 {
+			t.Errorf("%sFPR %g and edge error %g, the filter says %g and %g", name, p.FPR, p.Edge, says.PredictedFPR, says.EdgeError)
 		}
 	}
 }

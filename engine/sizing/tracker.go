@@ -59,7 +59,11 @@ func (t *Tracker) Add(d digest.Digest, at int64) {
 	t.position++
 	t.peak.add(at)
 	if !t.landmark {
-		t.sampler.add(sighting{d, t.sampledAt(at)})
+		x := sighting{d, int64(t.position)}
+		if t.window.Duration > 0 {
+			x.at = at
+		}
+		t.sampler.add(x)
 	}
 	if d[0]&(1<<t.shift-1) != 0 {
 		return
@@ -101,24 +105,11 @@ func (t *Tracker) within(before, now occurrence) bool {
 // halveSample forgets elements that can no longer be repeated. If that is not enough it
 // forgets half of the others.
 func (t *Tracker) halveSample(now occurrence) {
-	t.forget(now)
+	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool { return !t.within(s, now) })
 	for len(t.seen) > t.limit/2 && t.shift < 63 {
 		t.shift++
 		maps.DeleteFunc(t.seen, func(d digest.Digest, _ occurrence) bool { return d[0]&(1<<t.shift-1) != 0 })
 	}
-}
-
-// forget forgets elements that can no longer be repeated.
-func (t *Tracker) forget(now occurrence) {
-	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool { return !t.within(s, now) })
-}
-
-// sampledAt returns the time of an element or, in windows without time, its position.
-func (t *Tracker) sampledAt(at int64) int64 {
-	if t.window.Duration > 0 {
-		return at
-	}
-	return int64(t.position)
 }
 
 // Sample returns a part of the stream, nil without elements and since a landmark.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package theory holds the closed forms and recurrences of the duplicate detection
-// literature: error rates, stable points and best parameters of filters. Package sizing
+// Package theory holds closed forms and recurrences of the duplicate detection literature that programs
+// and several packages need: error rates, stable points and best parameters of filters. Package sizing
 // plans with them, and tests hold measured rates against them. [Population] has no closed
 // form, and is a simulation. The package builds no filters: these are in package engine, and the
-// papers' own in engine/paper. Forms that only the papers' tables need are in bench/papers.
+// papers' own in engine/paper. Forms that only the papers' filters and tables need are in bench/papers.
 //
 // The papers are cited by their short names:
 //

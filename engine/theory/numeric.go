@@ -54,8 +54,8 @@ func requireLoad(name string, load float64) error {
 	return require(load >= 0 && load <= maxLoad, name, load, "from 0 to 1e6")
 }
 
-// poisson returns P(X = x) for a Poisson variable X of the given mean, above 0.
-func poisson(x, mean float64) float64 {
+// Poisson returns P(X = x) for a Poisson variable X of the given mean, above 0.
+func Poisson(x, mean float64) float64 {
 	logFactorial, _ := math.Lgamma(x + 1)
 	return math.Exp(x*math.Log(mean) - mean - logFactorial)
 }
@@ -74,7 +74,7 @@ func PoissonTail(k int, mean float64) float64 {
 	case mean > float64(k)+20*math.Sqrt(float64(k))+40:
 		return 1
 	}
-	term, sum := poisson(float64(k), mean), 0.0
+	term, sum := Poisson(float64(k), mean), 0.0
 	if mean < float64(k) {
 		for n := k + 1; term > sum*1e-15; n++ {
 			sum += term
@@ -115,7 +115,7 @@ func meanOverPoisson(mean float64, f func(x float64) float64) float64 {
 	}
 	sum := 0.0
 	for x := math.Floor(max(0, mean-10*math.Sqrt(mean))); ; x++ {
-		p := poisson(x, mean)
+		p := Poisson(x, mean)
 		if x > mean && p <= sum*1e-9 {
 			return sum
 		}
@@ -181,6 +181,12 @@ func (t *binomialTail) next() float64 {
 	t.logTerm += math.Log((t.trials-float64(t.count))/float64(t.count+1)) + t.logOdds
 	t.count++
 	return max(0, 1-t.below)
+}
+
+// BinomialTails returns a function that returns P(B > 0), P(B > 1), ... in turn, for B binomial with
+// the given trials and chance in [0,1].
+func BinomialTails(trials, chance float64) func() float64 {
+	return newBinomialTail(trials, chance).next
 }
 
 // FallingRoot solves f(x) = 0 for a falling f between low, where it is positive, and high,

@@ -230,3 +230,24 @@ func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
 	}
 	return accesses[s.K], nil
 }
+
+// Dynamic is a Bloom filter of dynamic size (KNPS, section 5): filters of Bits bits and K
+// hash functions. The newest takes elements until its false positive rate is FPR.
+type Dynamic struct {
+	Bits int     // m of each filter, at least 1
+	K    int     // at least 1
+	FPR  float64 // between 0 and 1, and such that a filter takes at least one element
+}
+
+// Capacity returns the elements that a filter takes, the number at which the false positive
+// rate reaches FPR: -(m/k) ln(1-FPR^(1/k)) (Eq. 1 solved for n), rounded down.
+func (d Dynamic) Capacity() (int, error) {
+	if err := cmp.Or(requireAtLeast("m", d.Bits, 1), requireAtLeast("k", d.K, 1), requireRate("FPR", d.FPR)); err != nil {
+		return 0, err
+	}
+	capacity := -float64(d.Bits) / float64(d.K) * math.Log1p(-math.Pow(d.FPR, 1/float64(d.K)))
+	if err := require(capacity >= 1 && capacity < math.MaxInt, "capacity", capacity, "a positive int"); err != nil {
+		return 0, err
+	}
+	return int(capacity), nil
+}

@@ -291,7 +291,7 @@ func tailsOf(p []float64) []float64 {
 func events(n int, mean float64) float64 {
 	switch {
 	case mean > 0:
-		return poisson(float64(n), mean)
+		return Poisson(float64(n), mean)
 	case n == 0:
 		return 1
 	}

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -100,8 +101,8 @@ func run(args []string, out io.Writer) error {
 // parameters lists the parameters of a candidate.
 func parameters(c *models.Candidate) string {
 	var all []string
-	for _, p := range c.Parameters {
-		all = append(all, fmt.Sprintf("%s=%d", strings.ReplaceAll(p.Name, " ", "-"), p.Value))
+	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
+		all = append(all, fmt.Sprintf("%s=%d", strings.ReplaceAll(name, " ", "-"), c.Parameters[name]))
 	}
 	return strings.Join(all, ",")
 }

@@ -78,39 +78,38 @@ func (s Stream) Rates(seen func(d digest.Digest) bool, from int) (fpr, fnr float
 
 // Population draws n elements from the given number of equally likely ones.
 func Population(n, members int, seed uint64) []digest.Digest {
-	random := rand.New(rand.NewPCG(seed, 2))
-	all := make([]digest.Digest, members)
-	for i := range all {
-		all[i] = digest.Digest{random.Uint64(), random.Uint64()}
-	}
-	drawn := make([]digest.Digest, n)
-	for i := range drawn {
-		drawn[i] = all[random.IntN(members)]
-	}
-	return drawn
+	return drawn(n, members, rand.New(rand.NewPCG(seed, 2)), func(random *rand.Rand) int { return random.IntN(members) })
 }
 
 // Busy draws n elements from the given number of members, of which number k comes with a
 // probability of nearly 1/k (Zipf).
 func Busy(n, members int, seed uint64) []digest.Digest {
-	random := rand.New(rand.NewPCG(seed, 3))
+	return drawn(n, members, rand.New(rand.NewPCG(seed, 3)), func(random *rand.Rand) int { return int(math.Exp(random.Float64() * math.Log(float64(members)))) })
+}
+
+// drawn are n elements, each the member of a number.
+func drawn(n, members int, random *rand.Rand, number func(*rand.Rand) int) []digest.Digest {
 	all := make([]digest.Digest, members)
 	for i := range all {
 		all[i] = digest.Digest{random.Uint64(), random.Uint64()}
 	}
 	drawn := make([]digest.Digest, n)
 	for i := range drawn {
-		drawn[i] = all[int(math.Exp(random.Float64()*math.Log(float64(members))))]
+		drawn[i] = all[number(random)]
 	}
 	return drawn
 }
 
-// AnchoredRates runs a packet filter and returns its rates from the given element on. A
-// copy is an element whose latest kept occurrence lies within the window. An element is
-// new if none like it came within the window, and up to blur before it.
-func AnchoredRates(filter engine.PacketFilter, elements []digest.Digest, size, blur, from int) (fpr, fnr, news, copies float64) {
-	seen := make([]uint64, (len(elements)+63)/64)
-	filter.TestAndSet(seen, elements, make([]int64, len(elements)), nil)
+// PacketRates runs a packet filter over elements that come one in a nanosecond, and returns its rates
+// from the given element on. A copy is an element whose latest kept occurrence, or with refresh
+// whose latest one, lies within the window. An element is new if none like it came within the window,
+// and up to blur before it.
+func PacketRates(filter engine.PacketFilter, elements []digest.Digest, size, blur, from int, refresh bool) (fpr, fnr, news, copies float64) {
+	seen, times := make([]uint64, (len(elements)+63)/64), make([]int64, len(elements))
+	for i := range times {
+		times[i] = int64(i)
+	}
+	filter.TestAndSet(seen, elements, times, nil)
 	kept, last := map[digest.Digest]int{}, map[digest.Digest]int{}
 	var wrong, missed float64
 	for i, d := range elements {
@@ -118,7 +117,7 @@ func AnchoredRates(filter engine.PacketFilter, elements []digest.Digest, size, b
 		before, found := last[d]
 		at, wasKept := kept[d]
 		last[d] = i
-		if !removed {
+		if !removed || refresh {
 			kept[d] = i
 		}
 		switch {

@@ -14,10 +14,10 @@ import (
 	"math"
 
 	"github.com/flowdedup/flowdedup/bench/papers/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 //go:embed text.md
@@ -55,7 +55,7 @@ func (s size) source(seed int) stream.Source {
 type method struct {
 	name  string
 	k     int
-	model theory.BiasedMethod
+	model forms.BiasedMethod
 	new   func(c paper.BiasedConfig) paper.Filter
 	reach int // of decrements and resets; 0 is everything
 }
@@ -83,13 +83,13 @@ var rivals = []method{
 	{name: "SBF", k: 2, new: func(c paper.BiasedConfig) paper.Filter {
 		return result.Must(paper.NewStable(paper.StableConfig{Cells: c.Bits, CellBits: 1, K: c.K, P: 4, Seed: c.Seed, Reach: c.Reach}))
 	}},
-	{name: "RSBF", k: 2, model: theory.RSBF, new: biased(func(c paper.BiasedConfig) (*paper.Biased, error) {
+	{name: "RSBF", k: 2, model: forms.RSBF, new: biased(func(c paper.BiasedConfig) (*paper.Biased, error) {
 		const threshold = 0.03 // p*, section 6
 		return paper.NewRSBF(c, threshold)
 	})},
-	{name: "BSBF", k: 2, model: theory.BSBF, new: biased(paper.NewBSBF)},
-	{name: "BSBFSD", k: 2, model: theory.BSBFSD, new: biased(paper.NewBSBFSD)},
-	{name: "RLBSBF", k: 2, model: theory.RLBSBF, new: biased(paper.NewRLBSBF)},
+	{name: "BSBF", k: 2, model: forms.BSBF, new: biased(paper.NewBSBF)},
+	{name: "BSBFSD", k: 2, model: forms.BSBFSD, new: biased(paper.NewBSBFSD)},
+	{name: "RLBSBF", k: 2, model: forms.RLBSBF, new: biased(paper.NewRLBSBF)},
 }
 
 // sweep returns the columns of Tables 1 to 3: one method with k from 1 to 5.
@@ -103,13 +103,13 @@ func sweep(m method) (all []method) {
 
 // printedX is X_m by the recurrences as they are printed: the probability that a new
 // element finds all its bits set. Each adds its result to u = X^(1/k).
-var printedX = map[theory.BiasedMethod]func(u, x, s, k float64, m int) float64{
-	theory.RSBF: func(u, x, s, _ float64, m int) float64 { // Eq. 3.27
+var printedX = map[forms.BiasedMethod]func(u, x, s, k float64, m int) float64{
+	forms.RSBF: func(u, x, s, _ float64, m int) float64 { // Eq. 3.27
 		return (1 - x) / max(s, float64(m)) * (1 - u)
 	},
-	theory.BSBF:   func(u, x, s, _ float64, _ int) float64 { return (1 - x) / s * (1 - u) },   // Eq. 4.3
-	theory.BSBFSD: func(u, x, s, k float64, _ int) float64 { return (1 - x) / s * (1 - u/k) }, // before Eq. 4.5
-	theory.RLBSBF: func(u, x, s, _ float64, _ int) float64 { return (1 - x) / s * (1 - u*u) }, // Eq. 5.2, with the load u
+	forms.BSBF:   func(u, x, s, _ float64, _ int) float64 { return (1 - x) / s * (1 - u) },   // Eq. 4.3
+	forms.BSBFSD: func(u, x, s, k float64, _ int) float64 { return (1 - x) / s * (1 - u/k) }, // before Eq. 4.5
+	forms.RLBSBF: func(u, x, s, _ float64, _ int) float64 { return (1 - x) / s * (1 - u*u) }, // Eq. 5.2, with the load u
 }
 
 // recurrence shows X along a stream of different elements: by the printed recurrences,
@@ -150,7 +150,7 @@ func alongX(m method, k, size int, times []float64) (lines [3]chart.Line) {
 			u += printedX[m.model](u, math.Pow(u, float64(k)), float64(size), float64(k), done)
 		}
 		// One duplicate, since the closed form is for streams that have some.
-		rates := result.Must(theory.Biased(m.model, k, size, theory.BiasedStream{Elements: done + 1, Distinct: done}))
+		rates := forms.Biased(m.model, k, size, forms.BiasedStream{Elements: done + 1, Distinct: done})
 		for i, x := range []float64{math.Pow(min(u, 1), float64(k)), math.Pow(f.(loaded).Load(), float64(k)), rates.X} {
 			lines[i].Y = append(lines[i].Y, x)
 		}

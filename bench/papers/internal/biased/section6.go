@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/papers/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // table is a table of sections 6.1 and 6.3, whose printed rates are in the text: for each
@@ -146,7 +146,7 @@ func (t table) addClosedForm(out *result.Table) {
 	const scale = 8 // fits an int of 32 bits, and is as exact
 	s := newSize(t.millions, t.percent, scale)
 	for _, m := range t.methods {
-		rates := result.Must(theory.Biased(m.model, m.k, 8*megabyte/scale/m.k, theory.BiasedStream{Elements: s.elements, Distinct: s.distinct}))
+		rates := forms.Biased(m.model, m.k, 8*megabyte/scale/m.k, forms.BiasedStream{Elements: s.elements, Distinct: s.distinct})
 		formula = formula.And("%", 100*rates.FNR)
 	}
 	out.Rows = slices.Insert(out.Rows, 2, formula)

@@ -15,10 +15,10 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/bench/papers/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 //go:embed text.md
@@ -149,7 +149,7 @@ func (s landmarkSetup) measure(d int, partitioned bool) stream.Score {
 
 // measureBits is measure for any memory.
 func (s landmarkSetup) measureBits(bits, d int, partitioned bool) stream.Score {
-	rate := result.Must(theory.LandmarkRate(bits, d, s.window))
+	rate := forms.LandmarkRate(bits, d, s.window)
 	f := result.Must(paper.NewLandmarkBloom(paper.LandmarkConfig{Bits: bits, D: d, Window: s.window, Partitioned: partitioned}))
 	runs := runsFor(s.errors, rate*float64(s.window), s.mostRuns)
 	return distinct(f, firstElement(d, 0), runs*s.window)
@@ -157,7 +157,7 @@ func (s landmarkSetup) measureBits(bits, d int, partitioned bool) stream.Score {
 
 // landmarkRatios are the bound over the closed form.
 func landmarkRatios() rates {
-	return ratesOf(func(d int) float64 { return result.Must(theory.LandmarkBoundRatio(d)) })
+	return ratesOf(forms.LandmarkBoundRatio)
 }
 
 func (s landmarkSetup) figure6(o result.Options, t *result.Table) {
@@ -193,15 +193,15 @@ func (s jumpingSetup) counters(d int) int {
 }
 
 // closed returns the closed forms of one number of hash functions.
-func (s jumpingSetup) closed(d int) theory.Jumping {
-	return theory.Jumping{Cells: s.counters(d), D: d, SubWindows: s.subWindows, SubWindow: s.subWindow}
+func (s jumpingSetup) closed(d int) forms.Jumping {
+	return forms.Jumping{Cells: s.counters(d), D: d, SubWindows: s.subWindows, SubWindow: s.subWindow}
 }
 
 // measure returns the errors of as many runs as the steady rate needs: of the windows from
 // an empty filter on, and of those after the first.
 func (s jumpingSetup) measure(d int) (fromEmpty, steady stream.Score) {
 	clicks := (s.windows - 1) * s.subWindow
-	expected := result.Must(s.closed(d).SteadyRate()) * float64(clicks)
+	expected := s.closed(d).SteadyRate() * float64(clicks)
 	for run := range runsFor(s.errors, expected, s.mostRuns) {
 		f := result.Must(paper.NewJumpingBloom(paper.JumpingConfig{
 			Counters: s.counters(d), CounterBits: 4, D: d, SubWindows: s.subWindows, SubWindow: s.subWindow,
@@ -220,9 +220,9 @@ func (s jumpingSetup) figure7(o result.Options, t *result.Table) {
 	}
 	t.Say(s.subWindows, s.subWindow, s.windows, perFunction(s.window()), s.errors, s.mostRuns)
 	empty, steady := measurePairs(o, s.measure)
-	closedEmpty := ratesOf(func(d int) float64 { return result.Must(s.closed(d).RateFromEmpty(s.windows)) })
-	closedSteady := ratesOf(func(d int) float64 { return result.Must(s.closed(d).SteadyRate()) })
-	apart := ratesOf(func(d int) float64 { return result.Must(s.closed(d).ApartRate()) })
+	closedEmpty := ratesOf(func(d int) float64 { return s.closed(d).RateFromEmpty(s.windows) })
+	closedSteady := ratesOf(func(d int) float64 { return s.closed(d).SteadyRate() })
+	apart := ratesOf(func(d int) float64 { return s.closed(d).ApartRate() })
 	addFunctions(t, bounds, empty, closedEmpty, steady, closedSteady)
 	addRatios(t, bounds.over(empty), bounds.over(steady), bounds.over(apart), bounds.over(closedEmpty))
 	t.Draw(0, bounds.line("bound", true), closedEmpty.line("closed form, from empty", true), closedSteady.line("closed form, steady", true),
@@ -260,7 +260,7 @@ func numbers(o result.Options, t *result.Table) {
 func fullRate(bitsPerClick float64, window, measured int, first uint64) float64 {
 	m := int(math.Round(bitsPerClick * float64(window)))
 	f := result.Must(paper.NewSlidingBloom(paper.SlidingConfig{
-		Counters: m, CounterBits: 8, D: result.Must(theory.BloomOptimalK(m, window)), Window: window, ElementBits: 64,
+		Counters: m, CounterBits: 8, D: forms.BloomOptimalK(m, window), Window: window, ElementBits: 64,
 	}))
 	distinct(f, first, window)
 	return rateOf(distinct(f, first+uint64(window), measured))

@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // substrings compares the scheme of section 4, whose analysis the paper calls intractable,
@@ -32,7 +32,7 @@ func substrings(o result.Options, t *result.Table) {
 				independent.Add(false, b.TestAndSet(stream.Digest(uint64(id))))
 			}
 		}
-		closed := result.Must(theory.LandmarkRate(vectors<<length, vectors, n))
+		closed := forms.LandmarkRate(vectors<<length, vectors, n)
 		return result.MeasuredRow(fmt.Sprint(n), "%",
 			100*overlapping.FPR(), 100*chainRate(n, length, vectors), 100*independent.FPR(), 100*closed).
 			And("", overlapping.FPR()/closed)
@@ -72,10 +72,10 @@ func functions(o result.Options, t *result.Table) {
 	t.Say(s.window, s.errors, s.mostRuns)
 	t.Rows = result.Map(o, []float64{4, 8, 9.6, 12, 16, 24, 32}, func(bits float64) result.Row {
 		m := int(bits * float64(s.window))
-		full := result.Must(theory.BloomOptimalK(m, s.window))
-		mean, means := bestFunctions(full, func(d int) (float64, error) { return theory.LandmarkRate(m, d, s.window) })
-		jumping, steady := bestFunctions(full, func(d int) (float64, error) {
-			return theory.Jumping{Cells: m, D: d, SubWindows: 4, SubWindow: s.window / 4}.SteadyRate()
+		full := forms.BloomOptimalK(m, s.window)
+		mean, means := bestFunctions(full, func(d int) float64 { return forms.LandmarkRate(m, d, s.window) })
+		jumping, steady := bestFunctions(full, func(d int) float64 {
+			return forms.Jumping{Cells: m, D: d, SubWindows: 4, SubWindow: s.window / 4}.SteadyRate()
 		})
 		row := result.MeasuredRow(fmt.Sprint(bits), "", float64(full), float64(mean)).And("%", 100*means[0], 100*means[1])
 		for _, d := range []int{full, mean} {
@@ -87,9 +87,9 @@ func functions(o result.Options, t *result.Table) {
 
 // bestFunctions returns the number of hash functions with the lowest rate, and the rates
 // with the number of a full filter and with this one.
-func bestFunctions(full int, rate func(d int) (float64, error)) (best int, rates [2]float64) {
+func bestFunctions(full int, rate func(d int) float64) (best int, rates [2]float64) {
 	for d := 1; d <= 3*full+3; d++ {
-		r := result.Must(rate(d))
+		r := rate(d)
 		if d == full {
 			rates[0] = r
 		}
@@ -162,7 +162,7 @@ func sliding(o result.Options, t *result.Table) {
 		draws := slidingDraws(window)
 		draws.Scores(window, f)
 		score := draws.Scores(measured, f)[0]
-		closed := result.Must(theory.BloomFPRApprox(counters, d, int(math.Round(differing*float64(window)))))
+		closed := forms.BloomFPRApprox(counters, d, int(math.Round(differing*float64(window))))
 		return result.MeasuredRow(fmt.Sprint(d), "", float64(f.Bits())/float64(window)).
 			And("%", 100*score.FPR(), 100*closed, 100*score.FNR()).And("", f.SaturatedShare())
 	})

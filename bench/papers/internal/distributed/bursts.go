@@ -151,9 +151,9 @@ func (r burstRun) predict(s *source, rate int) (filters, fpr float64) {
 	held := s.held(rate * r.window)
 	form := theory.Dynamic{Bits: r.timers(), K: burstK, FPR: burstFPR}
 	if r.rule == paper.ByDensity && held <= result.Must(form.Capacity()) {
-		return 1, 100 * result.Must(theory.BloomFPR(form.Bits, form.K, held))
+		return 1, 100 * forms.BloomFPR(form.Bits, form.K, held)
 	}
-	return result.Must(form.CardinalityFilters(held)), 100 * forms.DynamicMeanFPR(form, held)
+	return forms.CardinalityFilters(form, held), 100 * forms.DynamicMeanFPR(form, held)
 }
 
 // seeds are the outcomes of a run, one for each seed.

@@ -11,7 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // source makes the streams of filters with timers.
@@ -173,10 +172,10 @@ func equalCurve(o result.Options, s *source, runs []equalRun) (curve []equalPoin
 	for i, r := range results {
 		g := groups[i+1]
 		inGroup := g.Distinct + g.Duplicates
-		form := theory.EqualTimers{Timers: runs[0].timers(s), K: equalK, AtLeast: i + 1}
+		form := forms.EqualTimers{Timers: runs[0].timers(s), K: equalK, AtLeast: i + 1}
 		curve = append(curve, equalPoint{
 			share: share(inGroup, reported), genuine: share(g.Duplicates, inGroup),
-			predicted:  100 * result.Must(form.FPR(s.held(runs[0].window))),
+			predicted:  100 * form.FPR(s.held(runs[0].window)),
 			fpr:        result.SpreadOf(r, func(one equalResult) float64 { return one.own.FPR() }),
 			fnr:        result.SpreadOf(r, func(one equalResult) float64 { return one.own.FNR() }),
 			perfectFPR: result.SpreadOf(r, func(one equalResult) float64 { return one.perfect.FPR() }).Ours,

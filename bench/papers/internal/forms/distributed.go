@@ -3,7 +3,6 @@
 package forms
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
@@ -33,10 +32,13 @@ func TimerContent(chances []float64, events int) float64 {
 	return sum
 }
 
-// bloomRate is the false positive rate of a Bloom filter of many bits with k hash functions,
-// at a number of elements for each bit.
-func bloomRate(perBit float64, k int) float64 {
-	return math.Pow(-math.Expm1(-float64(k)*perBit), float64(k))
+// CardinalityFilters returns the mean number of filters alive when events come steadily
+// and filters grow by cardinality: 1 + (held-1)/Capacity, since a filter lives from its
+// first event to the end of the window of its last one. So it is above 1 for any number
+// of events (KNPS, section 5: "between one and two"). held are the window's distinct
+// elements. Domain: held >= 1.
+func CardinalityFilters(d theory.Dynamic, held int) float64 {
+	return 1 + float64(held-1)/float64(result.Must(d.Capacity()))
 }
 
 // DynamicMeanFPR returns the mean false positive rate of filters of dynamic size while the
@@ -48,7 +50,7 @@ func DynamicMeanFPR(d theory.Dynamic, held int) float64 {
 	for newest := 1; newest <= capacity; newest++ {
 		none := 1.0
 		for left, part := held, min(newest, held); left > 0; part = min(capacity, left) {
-			none *= 1 - bloomRate(float64(part)/float64(d.Bits), d.K)
+			none *= 1 - BloomFPRApprox(d.Bits, d.K, part)
 			left -= part
 		}
 		sum += 1 - none
@@ -95,7 +97,9 @@ func (t Tree) SparseTopDownFPR(n, d int) float64 {
 	for _, children := range t.FanOut[:d] {
 		width *= children
 	}
-	rate := func(width int) float64 { return bloomRate(float64(n)/float64(width)/float64(t.Bits), t.K) }
+	rate := func(width int) float64 {
+		return bloomLimit(float64(t.K)*float64(n)/float64(width)/float64(t.Bits), t.K)
+	}
 	if rate(width) == 1 {
 		return rate(1)
 	}

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package forms holds closed forms and best parameters of the papers that their tables need, but no
-// program: package theory has the others, and the papers' short names. Arguments have to be in the
-// domains that the functions state.
+// Package forms holds closed forms, recurrences and best parameters of the papers that their tables
+// need, but no program: package theory has the others, and the papers' short names. Arguments have to
+// be in the domains that the functions state.
 //
 //	paper                  file
-//	DR06                   stable.go
-//	GLN19                  quotient.go
-//	KNPS                   distributed.go
+//	DR06                   stable.go, windows.go
+//	BDNB12                 biased.go
+//	MAE05                  windows.go
+//	GLN19                  quotient.go, quotient_stream.go
+//	KNPS                   distributed.go, timers.go
 //	rows, rivals           rows.go
 package forms
 

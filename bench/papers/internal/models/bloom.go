@@ -5,7 +5,7 @@ package models
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 )
 
 // mostBloomK bounds the number of hash functions: more gain nothing measurable.
@@ -14,11 +14,7 @@ const mostBloomK = 64
 // bloomFPR returns the FPR of m bits or counters with k hash functions after the given
 // number of distinct elements, in the limit of many bits.
 func bloomFPR(m, k int, elements float64) float64 {
-	rate, err := theory.BloomFPRApprox(m, k, int(math.Ceil(elements)))
-	if err != nil {
-		return 1
-	}
-	return rate
+	return forms.BloomFPRApprox(m, k, int(math.Ceil(elements)))
 }
 
 // bloomK returns the smallest number of hash functions that keeps the bound, or the
@@ -56,7 +52,7 @@ func bloom(r *Request, memory int) (Design, error) {
 		return Design{}, err
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "m", Value: memory}},
+		Parameters: map[string]int{"K": k, "m": memory},
 		Bits:       memory, FPR: fpr(k), Lines: float64(k),
 	}), nil
 }

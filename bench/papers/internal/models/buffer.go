@@ -2,7 +2,11 @@
 
 package models
 
-import "math"
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/sizing"
+)
 
 // elementBits is the memory of an element as Deng and Rafiei account for it.
 const elementBits = 64
@@ -14,10 +18,10 @@ func lruBuffer(r *Request, memory int) (Design, error) {
 		return Design{}, tooSmall(memory, elementBits, "an element")
 	}
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "elements", Value: capacity}},
+		Parameters: map[string]int{"elements": capacity},
 		Bits:       capacity * elementBits,
 		Lines:      4, // a map and the list
-	}, r.Load.MissesByDistinct(func(different float64) float64 {
+	}, sizing.MissesOf(r.Load.Different, func(different float64) float64 {
 		if different >= float64(capacity) {
 			return 1
 		}
@@ -46,11 +50,11 @@ func aging(r *Request, memory int) (Design, error) {
 	capacity := math.Max(1, math.Floor(float64(m)/float64(k)*sum))
 	filling := f / float64(k+1) // mean FPR of a filter that is being filled
 	rate := agingInsertions(r.Load, capacity, filling)
-	left := r.Load.MissesByGap(func(between float64) float64 {
+	left := sizing.MissesOf(r.Load.Between, func(between float64) float64 {
 		return clampShare(rate*between/capacity-1) * (1 - f) * (1 - filling)
 	})
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "m of each", Value: m}, {Name: "capacity", Value: int(capacity)}},
+		Parameters: map[string]int{"K": k, "m of each": m, "capacity": int(capacity)},
 		Bits:       2 * m, FPR: r.FPR, Lines: float64(2 * k),
 	}, left), nil
 }
@@ -60,7 +64,7 @@ func aging(r *Request, memory int) (Design, error) {
 func agingInsertions(l *Load, capacity, fpr float64) float64 {
 	rate := 1.0
 	for range 100 {
-		left := l.MissesByGap(func(between float64) float64 { return clampShare(rate * between / capacity) })
+		left := sizing.MissesOf(l.Between, func(between float64) float64 { return clampShare(rate * between / capacity) })
 		rate = (l.Fresh + (1-l.Fresh)*l.FNR(left)) * (1 - fpr)
 	}
 	return rate

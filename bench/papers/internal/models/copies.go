@@ -8,7 +8,7 @@ import "math"
 // cell. An element is missed when none of its copies is left. The chain is over how many there
 // are: between sightings others evict some, and each sighting adds one, unless it evicts
 // another. Rows evict once they are full. The stream of the paper, a population with equal
-// chances, has the rates of queues: see theory.Quotient.
+// chances, has the rates of queues: see forms.Quotient.
 func copiesMisses(l *Load, rows, k int, fpr float64) Misses {
 	step := make([][]float64, k+1) // probabilities from copies after a sighting to those at the next one
 	for from := range step {

@@ -114,7 +114,7 @@ func TestPopulations(t *testing.T) {
 				mean, squares := 0.0, 0.0
 				for range runs {
 					table := plainRows{
-						rows: make([][]uint64, p.value("rows")), cells: c.cells, values: math.MaxUint64 >> (64 - c.width),
+						rows: make([][]uint64, p.Parameters["rows"]), cells: c.cells, values: math.MaxUint64 >> (64 - c.width),
 						oldest: method == "qqht", random: random,
 					}
 					fnr := table.misses(elements, members)

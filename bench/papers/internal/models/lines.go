@@ -47,7 +47,7 @@ func biasedLines(method string, at biasedRates) model {
 				result.FPR = unevenFPR(result.FPR, k)
 			}
 			b.add(result.finish(r, Design{
-				Parameters: []Parameter{{Name: "K", Value: k}, {Name: "s", Value: s}},
+				Parameters: map[string]int{"K": k, "s": s},
 				Bits:       lines * lineBits,
 				FPR:        result.FPR,
 				Lines:      1,
@@ -82,7 +82,7 @@ func quotientLines(missed func(r *Request, rows int, s stream.Shape) outcome) mo
 			}
 			rows := lines * s.RowsPerLine()
 			b.add(missed(r, rows, s).finish(r, Design{
-				Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: s.Cells()}, {Name: "cell bits", Value: s.CellBits()}},
+				Parameters: map[string]int{"rows": rows, "cells": s.Cells(), "cell bits": s.CellBits()},
 				Bits:       lines * lineBits,
 				FPR:        s.FPR(),
 				Lines:      1,
@@ -137,7 +137,7 @@ func timersLines(r *Request, bits int) (Design, error) {
 		}
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "counters", Value: lines * lineBits / width}, {Name: "counter bits", Value: width}, {Name: "ticks", Value: ticks}},
+		Parameters: map[string]int{"K": k, "counters": lines * lineBits / width, "counter bits": width, "ticks": ticks},
 		Bits:       lines * lineBits,
 		FPR:        best,
 		Lines:      1,

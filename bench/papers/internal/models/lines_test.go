@@ -19,10 +19,10 @@ func lineFilter(t *testing.T, c *Candidate) *stream.Filter {
 	t.Helper()
 	config := stream.Config{
 		Method: c.Method.Name, Memory: c.Bits / 8,
-		K: c.value("K"), P: c.value("P"), Max: c.value("Max"),
+		K: c.Parameters["K"], P: c.Parameters["P"], Max: c.Parameters["Max"],
 	}
-	if c.value("cell bits") != 0 {
-		config.Shape = fmt.Sprintf("%dx%d", c.value("cells"), c.value("cell bits"))
+	if c.Parameters["cell bits"] != 0 {
+		config.Shape = fmt.Sprintf("%dx%d", c.Parameters["cells"], c.Parameters["cell bits"])
 	}
 	s, err := stream.New(config)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestTimersInLines(t *testing.T) {
 			t.Fatalf("%+v: %+v", fixed, c)
 		}
 		filter, err := window.NewTimers(window.TimersConfig{
-			Window: window.Window{Packets: size}, Memory: c.Bits / 8, K: c.value("K"), TimerBits: c.value("counter bits"), Refresh: true,
+			Window: window.Window{Packets: size}, Memory: c.Bits / 8, K: c.Parameters["K"], TimerBits: c.Parameters["counter bits"], Refresh: true,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@
 // else within 10 %. For cuckoo filters it is a bound, up to twice the true one if most elements
 // are repeats. Over a stream of a length quotient tables have rows to which more and fewer elements
 // come: of a fixed population the FNR is within 15 % if its members come equally often
-// (theory.Quotient has it too), else within 25 %, but queues then miss up to four times as many
+// (forms.Quotient has it too), else within 25 %, but queues then miss up to four times as many
 // over the first few turns. The formulas are for large filters: with fewer than some hundred cells
 // the rates are rough.
 //

@@ -32,23 +32,14 @@ func planned(t *testing.T, q Question, method string) Candidate {
 	return all[0]
 }
 
-func (c *Candidate) value(name string) int {
-	for _, p := range c.Parameters {
-		if p.Name == name {
-			return p.Value
-		}
-	}
-	return 0
-}
-
 // build makes the reference filter of a candidate.
 func build(c *Candidate) (paper.Filter, error) {
-	bias := paper.BiasedConfig{Bits: c.Bits, K: c.value("K"), Seed: 7}
-	table := paper.QHTConfig{Bits: c.Bits, CellBits: c.value("cell bits"), Cells: c.value("cells"), Seed: 7}
+	bias := paper.BiasedConfig{Bits: c.Bits, K: c.Parameters["K"], Seed: 7}
+	table := paper.QHTConfig{Bits: c.Bits, CellBits: c.Parameters["cell bits"], Cells: c.Parameters["cells"], Seed: 7}
 	switch c.Method.Name {
 	case "sbf-paper":
-		cells := c.value("cells")
-		return paper.NewStable(paper.StableConfig{Cells: cells, CellBits: c.Bits / cells, K: c.value("K"), P: c.value("P"), Seed: 7})
+		cells := c.Parameters["cells"]
+		return paper.NewStable(paper.StableConfig{Cells: cells, CellBits: c.Bits / cells, K: c.Parameters["K"], P: c.Parameters["P"], Seed: 7})
 	case "rsbf-paper":
 		return paper.NewRSBF(bias, 0.03)
 	case "bsbf-paper":
@@ -68,11 +59,11 @@ func build(c *Candidate) (paper.Filter, error) {
 	case "qqhtd-paper":
 		return paper.NewQQHTD(table)
 	case "sqf":
-		return paper.NewSQF(paper.SQFConfig{Bits: c.Bits, Cells: table.Cells, Remainder: c.value("r"), Fingerprint: c.value("r'"), Seed: 7})
+		return paper.NewSQF(paper.SQFConfig{Bits: c.Bits, Cells: table.Cells, Remainder: c.Parameters["r"], Fingerprint: c.Parameters["r'"], Seed: 7})
 	case "cuckoo":
 		return paper.NewCuckoo(paper.CuckooConfig{Bits: c.Bits, CellBits: table.CellBits, Cells: table.Cells, Kicks: 100, Seed: 7})
 	case "a2":
-		return paper.NewA2(c.Bits, c.value("K"), c.value("capacity"))
+		return paper.NewA2(c.Bits, c.Parameters["K"], c.Parameters["capacity"])
 	default:
 		return paper.NewLRU(c.Bits, elementBits)
 	}

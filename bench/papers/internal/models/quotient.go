@@ -72,7 +72,7 @@ func quotientFPR(k, width int) float64 { return float64(k) / float64(int(1)<<wid
 // fingerprints. An element reported distinct evicts a random cell of its row.
 func randomRows(r *Request, rows, k int, fingerprints float64, rowBits int) Design {
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: k}, {Name: "cell bits", Value: rowBits / k}},
+		Parameters: map[string]int{"rows": rows, "cells": k, "cell bits": rowBits / k},
 		Bits:       rows * rowBits,
 		FPR:        math.Min(1, float64(k)/fingerprints),
 		Lines:      linesOfRow(rowBits),
@@ -163,7 +163,7 @@ func withDuplicates(r *Request, memory int, missed func(l *Load, rows, k int, fp
 		}
 		rate := fpr(k, width)
 		b.add(r.Finish(Design{
-			Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: k}, {Name: "cell bits", Value: width}},
+			Parameters: map[string]int{"rows": rows, "cells": k, "cell bits": width},
 			Bits:       rows * k * width,
 			FPR:        rate,
 			Lines:      linesOfRow(k * width),
@@ -204,7 +204,7 @@ func cuckoo(r *Request, memory int) (Design, error) {
 func cuckooRows(r *Request, rows, k, width int) Design {
 	fpr := cuckooFPR(k, width)
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: k}, {Name: "cell bits", Value: width}},
+		Parameters: map[string]int{"rows": rows, "cells": k, "cell bits": width},
 		Bits:       rows * k * width,
 		FPR:        fpr,
 		Lines:      2 * linesOfRow(k*width),
@@ -254,7 +254,7 @@ func sqf(r *Request, memory int) (Design, error) {
 		default:
 			rows = 1 << (bits.Len(uint(rows)) - 1)
 			d := randomRows(r, rows, k, 1/agree, k*width)
-			d.Parameters = append(d.Parameters, Parameter{Name: "r", Value: remainder}, Parameter{Name: "r'", Value: reduced})
+			d.Parameters["r"], d.Parameters["r'"] = remainder, reduced
 			b.add(d, nil)
 		}
 	})

@@ -26,7 +26,7 @@ func semisorted(r *Request, memory int) (Design, error) {
 			b.add(Design{}, tooSmall(memory, rowBits, "a semi-sorted row of %d cells of %d bits", k, width))
 		default:
 			d := randomRows(r, memory/rowBits, k, float64(int(1)<<width-1), rowBits)
-			d.Parameters[len(d.Parameters)-1].Value = width
+			d.Parameters["cell bits"] = width
 			b.add(d, nil)
 		}
 	})
@@ -52,7 +52,7 @@ func qqht(r *Request, memory int) (Design, error) {
 		}
 		fpr := quotientFPR(k, width)
 		d := Design{
-			Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: k}, {Name: "cell bits", Value: width}},
+			Parameters: map[string]int{"rows": rows, "cells": k, "cell bits": width},
 			Bits:       rows * k * width,
 			FPR:        math.Min(1, fpr),
 			Lines:      linesOfRow(k * width),

@@ -11,9 +11,8 @@ import (
 
 // A design is one of package sizing.
 type (
-	Design    = sizing.Design
-	Misses    = sizing.Misses
-	Parameter = sizing.Parameter
+	Design = sizing.Design
+	Misses = sizing.Misses
 )
 
 // Jumping is a window of the last Parts parts of time or of the stream. It advances by one part.
@@ -46,8 +45,24 @@ type Question struct {
 	Lives Lives
 }
 
-// Load is a load of package sizing.
-type Load struct{ *sizing.Load }
+// Load is a load of package sizing. Far from the begin of a stream with an end SteadyFresh is the share
+// of new elements, and RepeatsAt the share of repeats with the gaps of a bin.
+type Load struct {
+	*sizing.Load
+	SteadyFresh float64
+	RepeatsAt   []float64
+}
+
+func newLoad(r *sizing.Request) *Load {
+	l, gaps := &Load{Load: r.Load, SteadyFresh: r.Distinct}, r.Gaps
+	if l.Length > 0 {
+		l.SteadyFresh, gaps = sizing.Endless(r.Distinct, r.Gaps, l.Length)
+	}
+	for _, b := range gaps {
+		l.RepeatsAt = append(l.RepeatsAt, b.Share*(1-l.SteadyFresh))
+	}
+	return l
+}
 
 // Request is a complete question.
 type Request struct {
@@ -77,7 +92,7 @@ func newRequest(q Question) (*Request, error) {
 	if err = errors.Join(err, q.Lives.check()); err != nil {
 		return nil, err
 	}
-	return &Request{Request: of, Load: &Load{of.Load}, Kind: kind, Fixed: q.Fixed, Parts: q.Parts, Lives: q.Lives}, nil
+	return &Request{Request: of, Load: newLoad(of), Kind: kind, Fixed: q.Fixed, Parts: q.Parts, Lives: q.Lives}, nil
 }
 
 // Candidate is a method with its best parameters.

@@ -5,6 +5,7 @@ package models
 import (
 	"math"
 
+	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -57,11 +58,11 @@ func lruRowsOf(r *Request, memory, parts, cells, width int) (Design, error) {
 	rows := lines * parts
 	fpr := rowFPR(cells, width)
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "lines", Value: lines}, {Name: "rows of a line", Value: parts}, {Name: "cells", Value: cells}, {Name: "cell bits", Value: width}},
+		Parameters: map[string]int{"lines": lines, "rows of a line": parts, "cells": cells, "cell bits": width},
 		Bits:       lines * lineBits,
 		FPR:        fpr,
 		Lines:      1,
-	}, r.Load.MissesByDistinct(func(different float64) float64 {
+	}, sizing.MissesOf(r.Load.Different, func(different float64) float64 {
 		return rowMiss(different, rows, cells) * (1 - fpr)
 	})), nil
 }

@@ -59,7 +59,7 @@ func stableOf(r *Request, bits, width, k int) (Design, error) {
 		Top:      filter.Max,
 	}
 	return r.Finish(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "P", Value: filter.P}, {Name: "Max", Value: filter.Max}, {Name: "cells", Value: cells}},
+		Parameters: map[string]int{"K": k, "P": filter.P, "Max": filter.Max, "cells": cells},
 		Bits:       cells * width,
 		FPR:        fpr,
 		Lines:      math.Ceil(float64(k) + 1 + float64(filter.P*width)/lineBits),
@@ -145,7 +145,7 @@ func biasedBest(r *Request, bits int, at func(k int, s float64) outcome) (Design
 	s := bits / high
 	result := at(high, float64(s))
 	return result.finish(r, Design{
-		Parameters: []Parameter{{Name: "K", Value: high}, {Name: "s", Value: s}},
+		Parameters: map[string]int{"K": high, "s": s},
 		Bits:       high * s,
 		FPR:        result.FPR,
 		Lines:      float64(2 * high),

@@ -32,7 +32,7 @@ func jumping(r *Request, memory int) (Design, error) {
 		return Design{}, err
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "filters", Value: filters}, {Name: "m of each", Value: m}},
+		Parameters: map[string]int{"K": k, "filters": filters, "m of each": m},
 		Bits:       m * filters,
 		FPR:        fpr(k),
 		// The bits of a position in all filters lie together.
@@ -54,7 +54,7 @@ func jumpingCounters(r *Request, memory int) (Design, error) {
 		return Design{}, err
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "m", Value: m}, {Name: "Q", Value: r.Parts}},
+		Parameters: map[string]int{"K": k, "m": m, "Q": r.Parts},
 		Bits:       m * place, FPR: fpr(k), Lines: float64(2 * k),
 	}), nil
 }
@@ -77,7 +77,7 @@ func countingQueue(r *Request, memory int) (Design, error) {
 		return Design{}, err
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "counters", Value: m}, {Name: "counter bits", Value: width}, {Name: "queue", Value: int(r.Elements)}},
+		Parameters: map[string]int{"K": k, "counters": m, "counter bits": width, "queue": int(r.Elements)},
 		Bits:       m*width + int(queue),
 		FPR:        fpr(k),
 		Lines:      float64(2*k + 1), // the lines of the element that leaves, too
@@ -128,7 +128,7 @@ func runningDown(r *Request, memory int, ticks func(width int) float64, width in
 		return Design{}, err
 	}
 	return r.Complete(Design{
-		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "counters", Value: m}, {Name: "counter bits", Value: width}, {Name: "ticks", Value: int(ticks(width))}},
+		Parameters: map[string]int{"K": k, "counters": m, "counter bits": width, "ticks": int(ticks(width))},
 		Bits:       m * width, FPR: fpr(k), Lines: float64(k),
 	}), nil
 }

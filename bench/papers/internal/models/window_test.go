@@ -50,8 +50,8 @@ func TestAnyRows(t *testing.T) {
 	for _, fpr := range []float64{0.1, 0.01} {
 		c := planned(t, Question{Question: sizing.Question{MemoryBits: 20 * lineBits, FPR: fpr, Distinct: distinct, Gaps: gaps}}, "rows")
 		rows := &lruModel{
-			rows:  make([][]uint64, c.value("lines")*c.value("rows of a line")),
-			cells: c.value("cells"), mask: 1<<c.value("cell bits") - 1,
+			rows:  make([][]uint64, c.Parameters["lines"]*c.Parameters["rows of a line"]),
+			cells: c.Parameters["cells"], mask: 1<<c.Parameters["cell bits"] - 1,
 		}
 		gotFPR, gotFNR := s.Rates(rows.TestAndSet, from)
 		n := float64(elements - from)
@@ -86,12 +86,12 @@ func TestTimersAnchored(t *testing.T) {
 			q.MemoryBits = int(r.Window/load) * lineBits
 			c := planned(t, Question{Question: q}, "timers")
 			timers, err := window.NewTimers(window.TimersConfig{
-				Window: window.Window{Packets: size}, Memory: c.Bits / 8, K: c.value("K"), TimerBits: c.value("counter bits"),
+				Window: window.Window{Packets: size}, Memory: c.Bits / 8, K: c.Parameters["K"], TimerBits: c.Parameters["counter bits"],
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			fpr, fnr, news, _ := sizingtest.AnchoredRates(timers, s.elements, size, size/126+1, 2*size)
+			fpr, fnr, news, _ := sizingtest.PacketRates(timers, s.elements, size, size/126+1, 2*size, false)
 			timers.Close()
 			if fnr != 0 {
 				t.Errorf("timers have FNR %g", fnr)
@@ -110,7 +110,7 @@ func TestDecaying(t *testing.T) {
 	s := sizingtest.NewStream(elements, 0.7, length, 13)
 	distinct, gaps := load(s, length)
 	c := planned(t, Question{Question: sizing.Question{Kind: Jumping, Elements: length, Distinct: distinct, Gaps: gaps, MemoryBits: 30_000, FPR: 0.05}, Parts: 6}, "bdbf")
-	filter, err := paper.NewBDBF(paper.BDBFConfig{Bits: c.Bits, CellBits: c.value("counter bits"), K: c.value("K"), Window: length})
+	filter, err := paper.NewBDBF(paper.BDBFConfig{Bits: c.Bits, CellBits: c.Parameters["counter bits"], K: c.Parameters["K"], Window: length})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestJumping(t *testing.T) {
 	s := sizingtest.NewStream(elements, 0.7, length, 17)
 	distinct, gaps := load(s, length)
 	c := planned(t, Question{Question: sizing.Question{Kind: Jumping, Elements: length, Distinct: distinct, Gaps: gaps, MemoryBits: 30_000, FPR: 0.02}, Parts: parts}, "jumping")
-	f := &turning{places: make([]uint64, c.value("m of each")), k: c.value("K"), turns: c.value("filters"), part: length / parts}
+	f := &turning{places: make([]uint64, c.Parameters["m of each"]), k: c.Parameters["K"], turns: c.Parameters["filters"], part: length / parts}
 	fpr, fnr := s.Rates(f.TestAndSet, length)
 	if fnr != 0 || c.FNR != 0 {
 		t.Errorf("FNR %g, planned %g", fnr, c.FNR)

@@ -13,7 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // given is the specification of a filter.
@@ -163,8 +162,8 @@ func (g grid) fill(o result.Options, t *result.Table, fingerprints []int, of ...
 			row.Cells = append(row.Cells, cell)
 		}
 		for _, s := range fingerprints {
-			q := theory.Quotient{Rows: memories[place%len(memories)] / 3, K: 1, S: s}
-			form := formOf(q, theory.QHT, theory.UniformStream{Elements: gridElements, Universe: alphabets[place/len(memories)]})
+			q := forms.Quotient{Rows: memories[place%len(memories)] / 3, K: 1, S: s}
+			form := formOf(q, forms.QHT, forms.UniformStream{Elements: gridElements, Universe: alphabets[place/len(memories)]})
 			*row = row.And("%", rate(form))
 		}
 	}

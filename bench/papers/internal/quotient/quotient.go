@@ -25,7 +25,6 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 //go:embed text.md
@@ -57,9 +56,9 @@ func percent(s stream.Score) rates { return rates{100 * s.FPR(), 100 * s.FNR()} 
 func (r rates) sum() float64 { return r.fpr + r.fnr }
 
 // formOf returns the rates of a closed form over a stream.
-func formOf(q theory.Quotient, variant theory.QuotientVariant, s theory.UniformStream) rates {
-	fpr, fnr, err := q.StreamRates(variant, s)
-	return result.Must(rates{100 * fpr, 100 * fnr}, err)
+func formOf(q forms.Quotient, variant forms.QuotientVariant, s forms.UniformStream) rates {
+	fpr, fnr := q.StreamRates(variant, s)
+	return rates{100 * fpr, 100 * fnr}
 }
 
 // uniform is an artificial stream of the paper: independent draws, all elements of
@@ -90,8 +89,8 @@ func (s shape) config(seed uint64) paper.QHTConfig {
 }
 
 // theory is the closed form of a table of the shape.
-func (s shape) theory() theory.Quotient {
-	return theory.Quotient{Rows: smallMemory / (s.cells * s.bits), K: s.cells, S: 1<<s.bits - 1}
+func (s shape) theory() forms.Quotient {
+	return forms.Quotient{Rows: smallMemory / (s.cells * s.bits), K: s.cells, S: 1<<s.bits - 1}
 }
 
 // small returns the rates of each shape's filters over all runs.
@@ -113,14 +112,14 @@ func small(o result.Options, variants func(c paper.QHTConfig) []paper.Filter) []
 }
 
 // smallForm returns the rates of a variant's closed form.
-func smallForm(variant theory.QuotientVariant, s shape) rates {
-	return formOf(s.theory(), variant, theory.UniformStream{Elements: smallElements, Universe: smallAlphabet})
+func smallForm(variant forms.QuotientVariant, s shape) rates {
+	return formOf(s.theory(), variant, forms.UniformStream{Elements: smallElements, Universe: smallAlphabet})
 }
 
 func table1(o result.Options, t *result.Table) {
 	measured := small(o, func(c paper.QHTConfig) []paper.Filter { return []paper.Filter{result.Must(paper.NewQHT(c))} })
 	t.Fill("%", func(row, i int) float64 {
-		ours, form := measured[i][0], smallForm(theory.QHT, shapes[i])
+		ours, form := measured[i][0], smallForm(forms.QHT, shapes[i])
 		return []float64{ours.fpr, ours.fnr, ours.sum(), form.fpr, form.fnr}[row]
 	})
 }
@@ -132,10 +131,10 @@ func table5(o result.Options, t *result.Table) {
 		}
 	})
 	// Rows are the filters in this order, with a closed form behind each but the last.
-	forms := []theory.QuotientVariant{theory.QHT, theory.QHTD, theory.QQHTD}
+	variants := []forms.QuotientVariant{forms.QHT, forms.QHTD, forms.QQHTD}
 	t.Fill("%", func(row, column int) float64 {
 		if row%2 == 1 {
-			return smallForm(forms[row/2], shapes[column+1]).sum()
+			return smallForm(variants[row/2], shapes[column+1]).sum()
 		}
 		return measured[column+1][row/2].sum()
 	})
@@ -292,7 +291,7 @@ func saturation(o result.Options, t *result.Table) {
 	t.Say(s.runs)
 	s.fill(o, t, func(seed uint64) stream.Source { return stream.Distinct(seed << 40) }, 0, func(sh shape, score stream.Score, begin, end int) [3]float64 {
 		form := sh.theory()
-		filling := meanOver(begin, end, func(m int) float64 { return result.Must(form.NewElementFP(m)) })
+		filling := meanOver(begin, end, func(m int) float64 { return form.NewElementFP(float64(m)) })
 		return [3]float64{score.FPR(), filling, meanOver(begin, end, func(m int) float64 { return forms.PrintedFP(form, m) })}
 	}, func(sh shape) float64 { return float64(sh.cells) / float64(sh.theory().S) })
 }
@@ -305,14 +304,14 @@ func misses(o result.Options, t *result.Table) {
 	t.Say(universe, s.runs)
 	// The expected number of missed duplicates in n draws.
 	missedOf := func(sh shape, n int) (missed, duplicates float64) {
-		draws := theory.UniformStream{Elements: n, Universe: universe}
-		duplicates = result.Must(draws.Duplicates())
-		return formOf(sh.theory(), theory.QHT, draws).fnr / 100 * duplicates, duplicates
+		draws := forms.UniformStream{Elements: n, Universe: universe}
+		duplicates = draws.Duplicates()
+		return formOf(sh.theory(), forms.QHT, draws).fnr / 100 * duplicates, duplicates
 	}
 	s.fill(o, t, func(seed uint64) stream.Source { return uniform(universe, seed, 4) }, 2, func(sh shape, score stream.Score, begin, end int) [3]float64 {
 		before, beforeOf := missedOf(sh, begin)
 		after, of := missedOf(sh, end)
 		again := meanOver(begin, end, func(m int) float64 { return forms.PrintedFN(sh.theory(), universe, m) })
 		return [3]float64{score.FNR(), (after - before) / (of - beforeOf), again * float64(end-begin) / (of - beforeOf)}
-	}, func(sh shape) float64 { return result.Must(sh.theory().FNR(universe)) })
+	}, func(sh shape) float64 { return sh.theory().FNR(universe) })
 }

@@ -181,7 +181,7 @@ func jumpingMethod(name string, jumps int, oneLine bool, k func(bits int, t *tra
 			if oneLine {
 				return float64(jumps+1) * result.Must(theory.LineFilter{Cells: part, K: k(bits, t)}.FPR(load/float64(lines)))
 			}
-			return float64(jumps+1) * result.Must(theory.BloomFPRApprox(part, k(bits, t), int(load)))
+			return float64(jumps+1) * forms.BloomFPRApprox(part, k(bits, t), int(load))
 		},
 	}
 }
@@ -196,7 +196,7 @@ var agingLine = jumpingMethod("A2", 1, true, func(bits int, t *trace) int { retu
 
 // agingK returns the best K of A2 with a capacity for the most distinct elements of any
 // window, so that it misses no repeat in a window.
-func agingK(bits int, t *trace) int { return result.Must(theory.BloomOptimalK(bits/2, t.most)) }
+func agingK(bits int, t *trace) int { return forms.BloomOptimalK(bits/2, t.most) }
 
 var aging = method{
 	name: "A2, anywhere",
@@ -204,7 +204,7 @@ var aging = method{
 		return untimed{result.Must(paper.NewA2(bits, agingK(bits, t), t.most))}
 	},
 	predict: func(bits int, t *trace) float64 {
-		return 2 * result.Must(theory.BloomFPRApprox(bits/2, agingK(bits, t), t.most))
+		return 2 * forms.BloomFPRApprox(bits/2, agingK(bits, t), t.most)
 	},
 }
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
-	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -61,10 +60,10 @@ func TestJumpingRate(t *testing.T) {
 	f := newJumping(1, size, jumps, k, window)
 	clear, part := 1.0, 300
 	for range jumps {
-		clear *= 1 - result.Must(theory.BloomFPR(size/(jumps+1), k, part))
+		clear *= 1 - forms.BloomFPR(size/(jumps+1), k, part)
 	}
 	// The running filter fills from empty, as since a landmark.
-	clear *= 1 - result.Must(theory.LandmarkRate(size/(jumps+1), k, part))
+	clear *= 1 - forms.LandmarkRate(size/(jumps+1), k, part)
 	plausible(t, "jumping", freshRate(f, window, measured), measured, 1-clear, .03)
 }
 

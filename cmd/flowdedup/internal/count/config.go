@@ -3,7 +3,6 @@
 package count
 
 import (
-	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -72,10 +71,8 @@ func (c *Config) zone() *time.Location {
 	return c.Calendar.Location
 }
 
-// countsPorts reports whether ports are part of a key.
-func (c *Config) countsPorts() bool {
-	return slices.ContainsFunc(c.Keys, func(k keys.Config) bool { return k.Kind == keys.Flow || k.Kind == keys.Biflow })
-}
+// hasPorts reports whether ports are part of a key.
+func hasPorts(k keys.Config) bool { return k.Kind == keys.Flow || k.Kind == keys.Biflow }
 
 // keyers returns the keyers of some of the keys.
 func (c *Config) keyers(numbers []int) *keys.Keyer {

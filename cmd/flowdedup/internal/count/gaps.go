@@ -56,11 +56,11 @@ func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 		}
 		r.gaps++
 		r.skip(from, to)
-		if err := r.emit(from, to, r.empty(from, to)); err != nil {
+		if err := r.emit(to, r.empty(from, to)); err != nil {
 			return err
 		}
 	}
-	return r.emit(start, end, rows)
+	return r.emit(end, rows)
 }
 
 // save passes on a window that window has had, in the background.
@@ -97,7 +97,7 @@ func (r *rowMaker) total(start, end int64, counts []windows.Count) error {
 	return r.cfg.Rows(rows)
 }
 
-func (r *rowMaker) emit(_, end int64, rows []Row) error {
+func (r *rowMaker) emit(end int64, rows []Row) error {
 	if r.last == nil || end > r.latest {
 		r.latest = end
 	}

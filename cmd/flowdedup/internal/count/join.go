@@ -73,7 +73,7 @@ func (p *Packets) withhold() {
 		return
 	}
 	for i, key := range p.batch.Direct() {
-		if p.counter.hasPorts(key) {
+		if hasPorts(p.counter.cfg.Keys[key]) {
 			e, listed := p.batch.Elements(key), p.listed(key)
 			kept4, kept6 := p.direct.Kept(i)
 			drop(&e.V4, p.waits, kept4, listed.v4)
@@ -121,7 +121,7 @@ func (p *Packets) again(all []keys.Fragment) error {
 	p.Reset(times)
 	made := p.direct.FromKeys(keys4, keys6, four, six)
 	for i, key := range p.batch.Direct() {
-		if p.counter.hasPorts(key) {
+		if hasPorts(p.counter.cfg.Keys[key]) {
 			p.add(key, made[i], 0)
 		}
 	}
@@ -138,12 +138,6 @@ func (c *Counter) expire(end int64) error {
 		}
 	}
 	return nil
-}
-
-// hasPorts reports whether ports are part of a key.
-func (c *Counter) hasPorts(key int) bool {
-	kind := c.cfg.Keys[key].Kind
-	return kind == keys.Flow || kind == keys.Biflow
 }
 
 // listed returns the listed keys behind the elements of a key, none unless they are kept.
@@ -166,7 +160,7 @@ func (p *Packets) rekey(f *keys.Fragment) {
 	}
 	made := p.joined.FromKeys([][16]byte{f.V4}, [][48]byte{f.V6}, four, six)
 	for i, key := range direct {
-		if !p.counter.hasPorts(key) {
+		if !hasPorts(p.counter.cfg.Keys[key]) {
 			continue
 		}
 		e, d, listed := p.batch.Elements(key), &p.counter.digest, p.listed(key)

@@ -228,7 +228,7 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	n := p.direct.WithoutIP()
 	p.counter.withoutIP += n - p.withoutIP
 	p.withoutIP = n
-	if p.counter.cfg.countsPorts() {
+	if slices.ContainsFunc(p.counter.cfg.Keys, hasPorts) {
 		n := p.direct.WithoutPorts()
 		p.counter.withoutPorts += n - p.withoutPorts
 		p.withoutPorts = n

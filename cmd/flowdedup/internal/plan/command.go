@@ -16,73 +16,68 @@ import (
 
 // command returns the command line that runs a candidate, nil if it does not fit into the memory.
 func (c *config) command(from *sizing.Candidate) *string {
-	if from.MemoryBits == 0 {
+	if from.Bits == 0 {
 		return nil
 	}
-	words := c.distinct(from)
+	words := []string{"flowdedup", "distinct", "--of", c.Element.String(), "--every", c.Window.String()}
 	if c.Element.Packets {
-		words = c.dedup(from)
+		words = []string{"flowdedup", "dedup", "--window", c.Window.String()}
 	}
-	text := "flowdedup " + strings.Join(words, " ")
-	return &text
-}
-
-func (c *config) dedup(from *sizing.Candidate) []string {
-	words := []string{"dedup", "--window", c.Window.String()}
 	if c.Refresh {
 		words = append(words, "--refresh")
 	}
-	if from.Method.Name == "timed" {
-		return append(words, c.bounds(from, c.FPR != 0 && c.FPR < engine.DefaultFPR)...)
+	if !c.Element.Packets && c.kind == sizing.Sliding {
+		words = append(words, "--slide", window.Window{Duration: slideOf(c.Window.Duration)}.String())
 	}
-	words = append(words, "--method", from.Method.Name)
-	switch from.Method.Name {
+	text := strings.Join(append(words, c.method(from)...), " ")
+	return &text
+}
+
+// method returns the arguments for a candidate's method, its memory and its false positive rate.
+func (c *config) method(from *sizing.Candidate) (words []string) {
+	memory, fpr := []string{"--memory", flagMemory(from.Bits / 8)}, 0.0
+	switch name := from.Method.Name; name {
+	case "timed":
+		if c.FPR < engine.DefaultFPR {
+			fpr = c.FPR
+		}
+	case "sliding-rows":
+	case "exact-rows", "digest-rows":
+		memory = c.growthBound(from)
 	case "exact":
-		return words
+		words, memory = []string{"--method", name}, nil
+	case "bloom-lines":
+		words, fpr = []string{"--method", "bloom"}, cmp.Or(c.FPR, engine.DefaultFPR)
+	case "lru":
+		words, fpr = []string{"--method", name}, c.FPR
 	case "sbf":
-		words = append(words, "--param", params(from).String())
+		words = []string{"--method", name, "--param", params(from).String()}
+	default: // coarse, fine
+		words = []string{"--method", name}
 	}
-	return append(words, c.bounds(from, from.Method.Name == "lru" && c.FPR != 0)...)
+	if words = append(words, memory...); fpr != 0 {
+		words = append(words, "--fpr", fmt.Sprint(fpr))
+	}
+	return words
 }
 
 // params returns the parameters of a candidate that --param takes. The others follow from
 // the memory.
 func params(from *sizing.Candidate) method.Params {
 	all := method.Params{}
-	for _, p := range from.Parameters {
-		if name := strings.ReplaceAll(p.Name, " ", "-"); method.HasParam(from.Method.Name, name) {
-			all[name] = float64(p.Value)
+	for name, value := range from.Parameters {
+		if name = strings.ReplaceAll(name, " ", "-"); method.HasParam(from.Method.Name, name) {
+			all[name] = float64(value)
 		}
 	}
 	return all
-}
-
-func (c *config) distinct(from *sizing.Candidate) []string {
-	words := []string{"distinct", "--of", c.Element.String(), "--every", c.Window.String()}
-	if c.slides() {
-		words = append(words, "--slide", window.Window{Duration: slideOf(c.Window.Duration)}.String())
-	}
-	switch from.Method.Name {
-	case "exact-rows", "digest-rows":
-		return append(words, c.growthBound(from)...)
-	case "sliding-rows":
-		return append(words, c.bounds(from, false)...)
-	case "bloom-lines":
-		words = append(words, "--method", "bloom")
-		words = append(words, c.bounds(from, false)...)
-		return append(words, "--fpr", fmt.Sprint(cmp.Or(c.FPR, engine.DefaultFPR)))
-	case "lru":
-		words = append(words, "--method", "lru")
-		return append(words, c.bounds(from, c.FPR != 0)...)
-	}
-	return append(words, "--method", "exact")
 }
 
 // growthBound returns --memory of the question for rows that grow as needed. While rows
 // double, the old rows of half the size take memory, too. With less memory, counters would
 // sample keys, so there is no bound.
 func (c *config) growthBound(from *sizing.Candidate) []string {
-	if c.MemoryBits < from.MemoryBits+from.MemoryBits/2 {
+	if c.MemoryBits < from.Bits+from.Bits/2 {
 		return nil
 	}
 	return []string{"--memory", flagMemory(c.MemoryBits / 8)}
@@ -98,16 +93,6 @@ func slideOf(length time.Duration) time.Duration {
 		slides--
 	}
 	return length / slides
-}
-
-// bounds returns the arguments for the memory of a candidate and, if fpr is set, for its
-// false positive rate.
-func (c *config) bounds(from *sizing.Candidate, fpr bool) []string {
-	words := []string{"--memory", flagMemory(from.MemoryBits / 8)}
-	if fpr {
-		words = append(words, "--fpr", fmt.Sprint(c.FPR))
-	}
-	return words
 }
 
 // flagMemory formats a size as --memory accepts it. It rounds up by less than 2 %, so that the

@@ -59,9 +59,10 @@ type config struct {
 	IPv6    bool
 
 	Window   window.Window
-	Kind     string  // "auto", or the name of a sizing.Kind
-	Rate     float64 // elements a second
-	Link     float64 // bits a second
+	Kind     string      // "auto", or the name of a sizing.Kind
+	kind     sizing.Kind // of the window, which check sets
+	Rate     float64     // elements a second
+	Link     float64     // bits a second
 	Elements float64
 	Distinct distinct
 	Refresh  bool // a copy restarts the window, as with "dedup --refresh"
@@ -87,30 +88,29 @@ func (c *config) rate() float64 {
 	return c.Rate
 }
 
-// check returns an error that wraps sizing.ErrQuestion if the window does not fit its
-// kind.
-func (c *config) check() error {
+// check sets the kind of window, and returns an error that wraps sizing.ErrQuestion if the window does
+// not fit it.
+func (c *config) check() (err error) {
 	if length := c.Window; length.Landmark {
 		length.Landmark = false
 		return fmt.Errorf("%w: --window %s: packets take the memory of --window %s; for keys give that and --kind landmark",
 			sizing.ErrQuestion, c.Window, length)
 	}
-	kind, err := c.kind()
+	c.kind, err = c.windowKind()
 	switch {
 	case err != nil:
 		return err
-	case c.Refresh && (!c.Element.Packets || kind == sizing.Unbounded || kind == sizing.Landmark):
+	case c.Refresh && (!c.Element.Packets || c.kind == sizing.Unbounded || c.kind == sizing.Landmark):
 		return fmt.Errorf("%w: --refresh needs packets in a window that slides; all else renews its memory anyway", sizing.ErrQuestion)
-	case c.Element.Packets && kind == sizing.Landmark:
+	case c.Element.Packets && c.kind == sizing.Landmark:
 		return fmt.Errorf("%w: --kind landmark is for keys: packets take the memory of a window that slides", sizing.ErrQuestion)
-	case !c.Element.Packets && c.Window.Packets > 0, c.key() == sizing.IPv4 && kind == sizing.Unbounded:
+	case !c.Element.Packets && c.Window.Packets > 0, c.key() == sizing.IPv4 && c.kind == sizing.Unbounded:
 		return fmt.Errorf("%w: --of %s needs a window of time, such as --window 1h", sizing.ErrQuestion, c.Element)
 	}
 	return nil
 }
 
-// kind returns the kind of window.
-func (c *config) kind() (sizing.Kind, error) {
+func (c *config) windowKind() (sizing.Kind, error) {
 	timed := c.Window.Duration > 0
 	switch {
 	case c.Kind == "auto" && c.Window.None:
@@ -130,12 +130,6 @@ func (c *config) kind() (sizing.Kind, error) {
 		sizing.ErrQuestion, c.Kind, c.Window)
 }
 
-// slides reports whether the window slides.
-func (c *config) slides() bool {
-	kind, err := c.kind()
-	return err == nil && kind == sizing.Sliding
-}
-
 // key returns the kind of key for package sizing.
 func (c *config) key() sizing.Key {
 	switch {
@@ -148,17 +142,13 @@ func (c *config) key() sizing.Key {
 }
 
 // question makes the question for package sizing; m is nil if nothing was measured.
-func (c *config) question(m *measurement) (sizing.Question, error) {
-	kind, err := c.kind()
-	if err != nil {
-		return sizing.Question{}, err
-	}
-	q := sizing.Question{
-		Kind: kind, Key: c.key(),
+func (c *config) question(m *measurement) (q sizing.Question, err error) {
+	q = sizing.Question{
+		Kind: c.kind, Key: c.key(),
 		MemoryBits: c.MemoryBits, FPR: c.FPR, FNR: c.FNR,
 		Curves: c.Curves, Refresh: c.Refresh,
 	}
-	if q.Elements, err = c.elements(kind, m); err != nil {
+	if q.Elements, err = c.elements(m); err != nil {
 		return q, err
 	}
 	if m != nil {
@@ -170,7 +160,7 @@ func (c *config) question(m *measurement) (sizing.Question, error) {
 		q.Length = float64(m.Elements) * q.Elements / m.WindowElements
 	}
 	switch {
-	case c.Distinct.Share > 0 && (kind == sizing.Unbounded || c.Distinct.Share == 1):
+	case c.Distinct.Share > 0 && (c.kind == sizing.Unbounded || c.Distinct.Share == 1):
 		q.Distinct = c.Distinct.Share
 	case c.Distinct.Share > 0:
 		q.Different = c.Distinct.Share * q.Elements
@@ -185,9 +175,9 @@ func (c *config) question(m *measurement) (sizing.Question, error) {
 }
 
 // elements returns the number of elements in the window.
-func (c *config) elements(kind sizing.Kind, m *measurement) (float64, error) {
+func (c *config) elements(m *measurement) (float64, error) {
 	switch {
-	case kind == sizing.Unbounded && c.Elements > 0 && m != nil:
+	case c.kind == sizing.Unbounded && c.Elements > 0 && m != nil:
 		return 0, fmt.Errorf("%w: --elements, how far repeats lie back, is what --from measures: give one of them", sizing.ErrQuestion)
 	case c.Window.Packets > 0:
 		return float64(c.Window.Packets), nil
@@ -197,7 +187,7 @@ func (c *config) elements(kind sizing.Kind, m *measurement) (float64, error) {
 		return math.Max(1, c.rate()*c.Window.Duration.Seconds()), nil
 	case m != nil:
 		return m.WindowElements, nil
-	case kind == sizing.Unbounded:
+	case c.kind == sizing.Unbounded:
 		return 0, nil
 	case c.Window.None:
 		return 0, fmt.Errorf("%w: a window over the whole input needs --elements or --from FILE", sizing.ErrQuestion)

@@ -65,16 +65,12 @@ func (m *measurement) scaledGaps(elements float64) sizing.Gaps {
 // measure reads captures. The measurement is valid with every error. Errors come from
 // input.Stream.
 func measure(ctx context.Context, c *config) (*measurement, error) {
-	kind, err := c.kind()
-	if err != nil {
-		return &measurement{}, err
-	}
 	in, err := input.Open(ctx, c.From, c.Input)
 	if err != nil {
 		return &measurement{}, err
 	}
 	defer in.Close()
-	m := newMeter(c, kind)
+	m := newMeter(c)
 	err = in.Each(ctx, 1, func() pipeline.Task {
 		return pipeline.InOrder(func(b *capture.Batch) error {
 			m.batch(b)
@@ -98,11 +94,11 @@ type meter struct {
 	headers [capture.GroupSize]headers.Header
 }
 
-func newMeter(c *config, kind sizing.Kind) *meter {
+func newMeter(c *config) *meter {
 	return &meter{
 		decoder: headers.NewDecoder(headers.DecoderConfig{}),
 		source:  newElements(c),
-		track:   sizing.NewTracker(c.Window, kind == sizing.Landmark, sizing.MaxTracked),
+		track:   sizing.NewTracker(c.Window, c.kind == sizing.Landmark, sizing.MaxTracked),
 		window:  c.Window.Duration,
 		span:    sizing.NewTimeSpan(),
 	}
@@ -207,14 +203,13 @@ func (k *keyReader) each(b *capture.Batch, from int, h []headers.Header, add fun
 	k.v4.Sum16(k.first, k.wide)
 	k.v6.Sum48(k.second, g.V6)
 	frames := append(append([]uint32(nil), g.V4Frame...), g.MACFrame...)
-	switch {
-	case k.addresses && k.ipv6:
-		merge(nil, nil, k.second, g.V6Frame, add)
-	case k.addresses:
-		merge(k.first, frames, nil, nil, add)
-	default:
-		merge(k.first, frames, k.second, g.V6Frame, add)
+	first, second := k.first, k.second
+	if k.addresses && k.ipv6 {
+		first = nil
+	} else if k.addresses {
+		second = nil
 	}
+	merge(first, frames, second, g.V6Frame, add)
 }
 
 // merge adds two lists of elements in the order of their frames.

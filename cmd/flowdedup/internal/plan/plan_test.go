@@ -14,63 +14,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/stream"
-
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
+	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// planResult is the part of "plan --json" that scripts read.
-type planResult struct {
-	Of, Window, Kind string
-	Elements         float64
-	DistinctShare    float64  `json:"distinct_share"`
-	WindowDistinct   float64  `json:"window_distinct"`
-	MemoryBytes      *float64 `json:"memory_bytes"`
-	FPR              float64  `json:"max_fpr"`
-	FNR              float64  `json:"max_fnr"`
-	Measured         *struct {
-		Packets        uint64 `json:"packets_in"`
-		Elements       uint64
-		Duration       time.Duration `json:"duration_ns"`
-		Rate           float64       `json:"elements_per_second"`
-		WindowElements float64       `json:"window_elements"`
-		DistinctShare  float64       `json:"distinct_share"`
-		SampledShare   float64       `json:"sampled_share"`
-		Gaps           []struct{ Upto, Share float64 }
-		TimeGaps       []struct{ Upto, Share float64 } `json:"gaps_ns"`
-	}
-	Recommended *string
-	Reason      string
-	Command     *string `json:"recommended_command"`
-	Candidates  []struct {
-		Method, Title, Source string
-		Parameters            map[string]int
-		MemoryBytes           *float64 `json:"memory_bytes"`
-		FPR                   *float64 `json:"predicted_fpr"`
-		FNR                   *float64 `json:"predicted_fnr"`
-		FPRKind               string   `json:"fpr_kind"`
-		CacheLines            *float64 `json:"cache_lines"`
-		BitsPerElement        *float64 `json:"bits_per_element"`
-		NeededBytes           *float64 `json:"needed_bytes"`
-		Meets                 bool
-		Why                   string
-		Command               *string
-		Curve                 []struct {
-			MemoryBytes float64 `json:"memory_bytes"`
-			FPR         float64 `json:"predicted_fpr"`
-			FNR         float64 `json:"predicted_fnr"`
-		}
-	}
-}
-
-func runPlan(t *testing.T, args ...string) planResult {
+// runPlan returns the JSON form of an answer.
+func runPlan(t *testing.T, args ...string) plan.Result {
 	t.Helper()
 	out, errs, code := clitest.Run(append([]string{"plan", "--json"}, args...)...)
 	if code != cli.ExitDone || errs != "" {
 		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
 	}
-	var r planResult
+	var r plan.Result
 	dec := json.NewDecoder(strings.NewReader(out))
 	if err := dec.Decode(&r); err != nil {
 		t.Fatal(err)
@@ -159,7 +116,7 @@ func TestPlanCommandsRun(t *testing.T) {
 			var summary struct {
 				PredictedFPR float64 `json:"predicted_fpr"`
 			}
-			if err := json.Unmarshal([]byte(out), &summary); err != nil || c.FPRKind != "estimate" && summary.PredictedFPR != *c.FPR {
+			if err := json.Unmarshal([]byte(out), &summary); err != nil || summary.PredictedFPR != *c.FPR {
 				t.Errorf("%s: %s: FPR %g, planned %g, %v", args, *c.Command, summary.PredictedFPR, *c.FPR, err)
 			}
 		}
@@ -187,7 +144,7 @@ func TestPlanFrom(t *testing.T) {
 	if diff := m.DistinctShare - fresh; diff < -1e-9 || diff > 1e-9 || r.DistinctShare != m.DistinctShare {
 		t.Errorf("share of new packets %g, de-duplication says %g", m.DistinctShare, fresh)
 	}
-	for _, bins := range [][]struct{ Upto, Share float64 }{m.Gaps, m.TimeGaps} {
+	for _, bins := range [][]plan.GapBin{m.Gaps, m.TimeGaps} {
 		sum := 0.0
 		for _, b := range bins {
 			sum += b.Share

@@ -67,8 +67,6 @@ type candidate struct {
 	// Command runs it, nil where it does not fit into the memory.
 	Command *string `json:"command"`
 	Curve   []point `json:"curve,omitempty"`
-
-	parameters []sizing.Parameter // in their order
 }
 
 // point is a point of a curve.
@@ -120,19 +118,15 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 		Method: from.Method.Name, Title: from.Method.Title, Source: from.Method.Source,
 		Parameters: map[string]int{}, FPRKind: string(from.Method.Certainty),
 		Meets: from.Meets, Why: from.Why, Command: c.command(from),
-		parameters: from.Parameters,
-	}
-	for _, p := range from.Parameters {
-		out.Parameters[p.Name] = p.Value
 	}
 	if from.NeededBits > 0 {
 		out.NeededBytes = bytesOf(from.NeededBits)
 	}
-	if from.MemoryBits == 0 {
+	if from.Bits == 0 {
 		return out
 	}
-	out.EdgeError = from.EdgeError
-	out.MemoryBytes = bytesOf(from.MemoryBits)
+	out.Parameters, out.EdgeError = from.Parameters, from.Edge
+	out.MemoryBytes = bytesOf(from.Bits)
 	fpr, fnr := show.Rounded(from.FPR), show.Rounded(from.FNR)
 	out.FPR, out.FNR, out.CacheLines = &fpr, &fnr, &from.Lines
 	if !math.IsInf(from.Remembered, 1) {
@@ -142,7 +136,7 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 		out.BitsPerElement = &b
 	}
 	for _, p := range from.Curve {
-		out.Curve = append(out.Curve, point{MemoryBytes: float64(p.MemoryBits) / 8, FPR: show.Rounded(p.FPR), FNR: show.Rounded(p.FNR)})
+		out.Curve = append(out.Curve, point{MemoryBytes: float64(p.Bits) / 8, FPR: show.Rounded(p.FPR), FNR: show.Rounded(p.FNR)})
 	}
 	return out
 }

@@ -88,20 +88,13 @@ func (r *result) cells(c *candidate) []string {
 // parameterText lists the parameters that do not follow from the memory.
 func (c *candidate) parameterText() string {
 	var all []string
-	cells := 0
-	for _, p := range c.parameters {
-		switch p.Name {
-		case "K", "P", "Max", "r", "r'":
-			all = append(all, fmt.Sprintf("%s=%d", p.Name, p.Value))
-		case "cells":
-			cells = p.Value
-		case "cell bits":
-			if cells > 0 && cells < 1000 {
-				all = append(all, fmt.Sprintf("%dx%d", cells, p.Value))
-			}
-		case "counter bits":
-			all = append(all, fmt.Sprintf("%d bits", p.Value))
+	for _, name := range []string{"K", "P", "Max"} {
+		if value, found := c.Parameters[name]; found {
+			all = append(all, fmt.Sprintf("%s=%d", name, value))
 		}
+	}
+	if cells, bits := c.Parameters["cells"], c.Parameters["cell bits"]; cells > 0 && bits > 0 {
+		all = append(all, fmt.Sprintf("%dx%d", cells, bits))
 	}
 	return strings.Join(all, " ")
 }
@@ -200,12 +193,10 @@ func (r *result) sentences() []string {
 		text = fmt.Sprintf("recommended: %s, %s: %s", best.Method, best.Title, r.Reason)
 	}
 	var lines []string
-	for _, line := range []string{r.legend(), text} {
-		if line != "" {
-			lines = append(lines, line)
-		}
+	if legend := r.legend(); legend != "" {
+		lines = append(lines, legend)
 	}
-	lines = append(lines, r.cases()...)
+	lines = append(append(lines, text), r.cases()...)
 	if r.Warning != "" {
 		lines = append(lines, "warning: "+r.Warning)
 	}

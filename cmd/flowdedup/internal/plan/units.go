@@ -33,7 +33,7 @@ const leastPercent = 1e-4
 // are large enough.
 func newUnits(all []sizing.Candidate) units {
 	u := units{
-		memory: newSizeUnit(all, func(c *sizing.Candidate) int { return c.MemoryBits }),
+		memory: newSizeUnit(all, func(c *sizing.Candidate) int { return c.Bits }),
 		needs:  newSizeUnit(all, func(c *sizing.Candidate) int { return c.NeededBits }),
 	}
 	for _, c := range all {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package theory
+package forms
 
-import (
-	"cmp"
-	"fmt"
-	"math"
-)
+import "math"
 
 // BiasedMethod is one of the filters of BDNB12. Each has k bit arrays of s bits
 // and clears random bits (which may be clear already) before it sets the k bits
@@ -61,24 +57,12 @@ type BiasedRates struct {
 // negative rates). Domain: k >= 1, s >= 1000, s >= Elements/100, Distinct < Elements <
 // 100 Distinct, and for RSBF Elements <= s/0.03, from where on its threshold p* = 0.03
 // would take over.
-func Biased(method BiasedMethod, k, s int, stream BiasedStream) (BiasedRates, error) {
-	if err := cmp.Or(
-		requireWithin("method", int(method), int(RSBF), int(RLBSBF)),
-		requireAtLeast("k", k, 1),
-		requireAtLeast("elements", stream.Elements, 2),
-		requireWithin("distinct elements", stream.Distinct, stream.Elements/100+1, stream.Elements-1),
-		requireAtLeast("s", s, max(1000, stream.Elements/100)),
-	); err != nil {
-		return BiasedRates{}, err
-	}
-	if method == RSBF && float64(stream.Elements)*0.03 > float64(s) {
-		return BiasedRates{}, fmt.Errorf("theory: %d elements pass p*, must be at most s/0.03: %w", stream.Elements, ErrDomain)
-	}
+func Biased(method BiasedMethod, k, s int, stream BiasedStream) BiasedRates {
 	r := newBiasedRun(method, k, s, stream)
 	for i := range r.cleared {
 		r.step(i)
 	}
-	return BiasedRates{FPR: trapezoid(r.reports[:]), FNR: trapezoid(r.misses[:]) / r.extra, X: r.lastX}, nil
+	return BiasedRates{FPR: trapezoid(r.reports[:]), FNR: trapezoid(r.misses[:]) / r.extra, X: r.lastX}
 }
 
 // biasedSteps is the number of grid intervals of the stream.

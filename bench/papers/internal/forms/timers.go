@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package theory
+package forms
 
-import (
-	"cmp"
-	"math"
-)
-
-// maxEqualK bounds K for [EqualTimers]: its binomial coefficients are exact enough, and
-// no timers need more hash functions.
-const maxEqualK = 64
+import "math"
 
 // EqualTimers is a Bloom filter of timers with the equal timers heuristic (KNPS,
 // section 4): an element is a duplicate if none of its K timers is zero and at least
@@ -29,15 +22,7 @@ type EqualTimers struct {
 
 // FPR returns the probability that an element that is not among the n of the window
 // is reported a duplicate. It takes O(n K^2). Domain: n >= 0.
-func (e EqualTimers) FPR(n int) (float64, error) {
-	if err := cmp.Or(
-		requireAtLeast("timers", e.Timers, 1),
-		requireWithin("K", e.K, 1, maxEqualK),
-		requireWithin("least equal timers", e.AtLeast, 1, e.K),
-		requireAtLeast("n", n, 0),
-	); err != nil {
-		return 0, err
-	}
+func (e EqualTimers) FPR(n int) float64 {
 	// Chances that some of the timers hold values of the elements so far: small has
 	// no group of AtLeast among them, large has one.
 	small, large := make(assignments, e.K+1), make(assignments, e.K+1)
@@ -50,7 +35,7 @@ func (e EqualTimers) FPR(n int) (float64, error) {
 		}
 		small = small.extended(values, 0, e.AtLeast-1)
 	}
-	return min(1, large[e.K]), nil
+	return min(1, large[e.K])
 }
 
 // moments returns E[(L/m)^i] for i = 0 to K, where L is the number of timers that an
@@ -91,41 +76,4 @@ func binomialCoefficient(n, i int) float64 {
 		c = c * float64(n-j) / float64(j+1)
 	}
 	return c
-}
-
-// Dynamic is a Bloom filter of dynamic size (KNPS, section 5): filters of Bits bits and K
-// hash functions. The newest takes elements until its false positive rate is FPR.
-//
-// Its methods take the number of elements held: the window's distinct elements, or all
-// for append-only filters. For filters that grow by density the results are means, since
-// the number of elements that fill a filter varies.
-type Dynamic struct {
-	Bits int     // m of each filter, at least 1
-	K    int     // at least 1
-	FPR  float64 // between 0 and 1, and such that a filter takes at least one element
-}
-
-// Capacity returns the elements that a filter takes, the number at which the false positive
-// rate reaches FPR: -(m/k) ln(1-FPR^(1/k)) (Eq. 1 solved for n), rounded down.
-func (d Dynamic) Capacity() (int, error) {
-	if err := cmp.Or(requireBloom(d.Bits, d.K, 0), requireRate("FPR", d.FPR)); err != nil {
-		return 0, err
-	}
-	capacity := -float64(d.Bits) / float64(d.K) * math.Log1p(-math.Pow(d.FPR, 1/float64(d.K)))
-	if err := require(capacity >= 1 && capacity < math.MaxInt, "capacity", capacity, "a positive int"); err != nil {
-		return 0, err
-	}
-	return int(capacity), nil
-}
-
-// CardinalityFilters returns the mean number of filters alive when events come steadily
-// and filters grow by cardinality: 1 + (held-1)/Capacity, since a filter lives from its
-// first event to the end of the window of its last one. So it is above 1 for any number
-// of events (KNPS, section 5: "between one and two"). Domain: held >= 1.
-func (d Dynamic) CardinalityFilters(held int) (float64, error) {
-	capacity, err := d.Capacity()
-	if err := cmp.Or(err, requireAtLeast("held", held, 1)); err != nil {
-		return 0, err
-	}
-	return 1 + float64(held-1)/float64(capacity), nil
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package theory
+package forms
 
 import (
-	"cmp"
 	"math"
 	"slices"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // QuotientVariant is one of the quotient hash tables of GLN19. They differ in insertion
@@ -33,21 +34,11 @@ type UniformStream struct {
 	Universe int // different elements that can be drawn, at least 2
 }
 
-func (s UniformStream) validate() error {
-	return cmp.Or(
-		requireAtLeast("elements", s.Elements, 2),
-		requireAtLeast("universe", s.Universe, 2),
-	)
-}
-
 // Duplicates returns the expected number of draws of elements that came before,
 // n - U (1-(1-1/U)^n).
-func (s UniformStream) Duplicates() (float64, error) {
-	if err := s.validate(); err != nil {
-		return 0, err
-	}
+func (s UniformStream) Duplicates() float64 {
 	n, u := float64(s.Elements), float64(s.Universe)
-	return max(0, n-u*powMinus(1/u, n)), nil
+	return max(0, n-u*powMinus(1/u, n))
 }
 
 // StreamRates returns the false positive rate (of the elements that come for the first
@@ -79,18 +70,7 @@ func (s UniformStream) Duplicates() (float64, error) {
 // average. If it is less, misses are within 3 % from rates of 3 % on, and within 7 % down to
 // 0.1 %; then the FPR is a bound, up to twice the true rate. The work grows with K, not with
 // the stream. Domain: 1 <= K <= 65536, K <= S for QHT and QQHT, Elements >= 2, Universe >= 2.
-func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fnr float64, err error) {
-	most := 1 << 16 // as many as fingerprints of 16 bits, which bounds the work
-	if !variant.duplicates() {
-		most = min(most, q.S)
-	}
-	if err := cmp.Or(
-		requireWithin("variant", int(variant), int(QHT), int(QQHT)),
-		q.validate(most),
-		s.validate(),
-	); err != nil {
-		return 0, 0, err
-	}
+func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fnr float64) {
 	// At the rate q at which a given element is drawn (1-1/U)^m is e^(-q m).
 	n, rate := float64(s.Elements), -math.Log1p(-1/float64(s.Universe))
 	fresh := -math.Expm1(-rate*n) / rate
@@ -107,7 +87,7 @@ func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fn
 	if !variant.duplicates() { // the number of others makes no difference to it
 		fpr = q.fpr(float64(s.Universe) * powMinus(1/float64(s.Universe), n))
 	}
-	return min(1, fpr), min(1, fnr), nil
+	return min(1, fpr), min(1, fnr)
 }
 
 // population is a number of other elements that can come to an element's row.
@@ -126,7 +106,7 @@ func populations(mean float64, smooth bool) []population {
 	var all []population
 	step := math.Max(1, math.Floor(wide/8))
 	for others := math.Max(1, math.Floor(mean-10*wide)); others < mean+10*wide+10; others += step {
-		all = append(all, population{others, step * poisson(others, mean)})
+		all = append(all, population{others, step * theory.Poisson(others, mean)})
 	}
 	return all
 }
@@ -177,11 +157,11 @@ func (r sharedRow) evicting() float64 {
 // the element's, came by a time.
 func (r sharedRow) filled(t float64) float64 {
 	all := r.different(1)
-	return BinomialTail(r.k-1, all, min(1, r.different(-math.Expm1(-r.rate*t))/all))
+	return theory.BinomialTail(r.k-1, all, min(1, r.different(-math.Expm1(-r.rate*t))/all))
 }
 
 // pushedOut returns the probability that others came k times in a gap.
-func (r sharedRow) pushedOut(gap float64) float64 { return BinomialTail(r.k, gap, r.share()) }
+func (r sharedRow) pushedOut(gap float64) float64 { return theory.BinomialTail(r.k, gap, r.share()) }
 
 // share returns the share of all draws that are for the row.
 func (r sharedRow) share() float64 { return min(1, r.others*r.rate) }
@@ -195,10 +175,10 @@ func (r sharedRow) end(law func(t float64) float64) float64 {
 // P(Bin(t,share) > j) (1-1/S)^j / S.
 func (r sharedRow) positives() float64 {
 	return integral(r.elements, func(t float64) float64 {
-		draws := newBinomialTail(t, r.share())
+		draws := theory.BinomialTails(t, r.share())
 		sum, other := 0.0, 1.0
 		for range r.k {
-			sum += draws.next() * other / r.s
+			sum += draws() * other / r.s
 			other *= 1 - 1/r.s
 		}
 		return sum * math.Exp(-r.rate*t)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package theory
+package forms
 
 import (
 	"fmt"
@@ -26,10 +26,7 @@ func TestBiasedMatchesThePapersTables(t *testing.T) {
 	} {
 		stream := BiasedStream{Elements: int(c.elements / 8), Distinct: int(c.elements / 8 * c.share)}
 		for method := RSBF; method <= RLBSBF; method++ {
-			got, err := Biased(method, 2, c.megabytes*mb/2, stream)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := Biased(method, 2, c.megabytes*mb/2, stream)
 			name := fmt.Sprintf("%g elements, %g distinct, %d MB, method %d", c.elements, c.share, c.megabytes, method)
 			near(t, name+": FPR", 100*got.FPR, c.want[method][0], .002)
 			tolerance := .0035
@@ -44,6 +41,6 @@ func TestBiasedMatchesThePapersTables(t *testing.T) {
 // With only new elements BSBF settles where 1-x = x (1-x^k), where clearings and settings
 // balance. For k = 2 that is the golden section, X = 0.382.
 func TestBiasedSettles(t *testing.T) {
-	rates := value[BiasedRates](t)(Biased(BSBF, 2, 100000, BiasedStream{Elements: 3000000, Distinct: 2999990}))
+	rates := Biased(BSBF, 2, 100000, BiasedStream{Elements: 3000000, Distinct: 2999990})
 	near(t, "X", rates.X, (3-math.Sqrt(5))/2, 1e-3)
 }
