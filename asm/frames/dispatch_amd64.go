@@ -52,13 +52,13 @@ func (p *Place) pointVectors(points []uint64, frames []Frame, msgs []digest.Mess
 
 // walk does Walk for 1 frame or more.
 func (r *Records) walk(frames []Frame, buf []byte, pos, last int) (done, end int) {
-	if cpu.Best == cpu.Generic {
+	if cpu.Best == cpu.Generic || r.Big {
 		return r.walkGeneric(frames, buf, pos, last)
 	}
 	return walkAMD64(&frames[0], len(frames), &buf[0], pos, last, r)
 }
 
-// walkAMD64 describes up to n records, 1 or more, of which none ends after last.
+// walkAMD64 describes up to n little-endian records, 1 or more, of which none ends after last.
 //
 //go:noescape
 func walkAMD64(frames *Frame, n int, buf *byte, pos, last int, r *Records) (done, end int)

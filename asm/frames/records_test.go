@@ -4,6 +4,7 @@ package frames
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -29,11 +30,12 @@ func someRecords(t *testing.T, rng *rand.Rand, r *Records, size int) []byte {
 		case 3:
 			fraction = min(second+rng.Uint64N(2), uint64(1<<32-1))
 		}
-		h := buf[pos:]
-		binary.LittleEndian.PutUint32(h, rng.Uint32())
-		binary.LittleEndian.PutUint32(h[4:], uint32(fraction))
-		binary.LittleEndian.PutUint32(h[8:], length)
-		binary.LittleEndian.PutUint32(h[12:], wire)
+		for i, v := range []uint32{rng.Uint32(), uint32(fraction), length, wire} {
+			if r.Big {
+				v = bits.ReverseBytes32(v)
+			}
+			binary.LittleEndian.PutUint32(buf[pos+4*i:], v)
+		}
 		pos += int(r.Header) + int(min(length, r.Longest))
 	}
 	return buf
@@ -46,7 +48,7 @@ func TestWalkLevels(t *testing.T) {
 		rng := rand.New(rand.NewPCG(81, 82))
 		stops := 0
 		for n := range 500 {
-			r := &Records{Header: 16 + 8*uint32(n%2), Longest: 100 + rng.Uint32N(1000), Tick: []uint64{1, 1000}[rng.IntN(2)]}
+			r := &Records{Header: 16 + 8*uint32(n%2), Longest: 100 + rng.Uint32N(1000), Tick: []uint64{1, 1000}[rng.IntN(2)], Big: n%8 == 7}
 			buf := someRecords(t, rng, r, rng.IntN(3000))
 			for pos := 0; pos <= len(buf); {
 				frames := kerneltest.Guarded[Frame](t, rng.IntN(40), true)
@@ -69,31 +71,35 @@ func TestWalkLevels(t *testing.T) {
 	})
 }
 
-// TestWalk describes records of 24 bytes, two of them unusual.
+// TestWalk describes records of 24 bytes in both byte orders, one of them unusual.
 func TestWalk(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
-		r := &Records{Header: 16, Longest: 8, Tick: 1000}
-		record := func(fraction, length uint32) (b []byte) {
-			for _, v := range []uint32{3, fraction, length, 9} {
-				b = binary.LittleEndian.AppendUint32(b, v)
-			}
-			return append(b, make([]byte, 8)...)
-		}
-		for _, c := range []struct {
-			fraction, length uint32
-			want             int
-		}{{5, 8, 3}, {5, 0, 1}, {5, 9, 1}, {999_999, 8, 3}, {1_000_000, 8, 1}, {1<<32 - 1, 8, 1}, {5, 1<<32 - 1, 1}} {
-			buf := slices.Concat(record(7, 8), record(c.fraction, c.length), record(7, 8), record(7, 8))
-			frames := make([]Frame, 9)
-			done, end := r.Walk(frames, buf, 0)
-			if done != c.want || end != 24*done {
-				t.Errorf("%+v: %d records to %d", c, done, end)
-			}
-			if want := (Frame{Time: 3e9 + 7000, Data: 16, CapLen: 8, WireLen: 9, RecordLen: 24}); frames[0] != want {
-				t.Errorf("%+v, want %+v", frames[0], want)
-			}
-		}
+		testWalk(t, &Records{Header: 16, Longest: 8, Tick: 1000}, binary.LittleEndian)
+		testWalk(t, &Records{Header: 16, Longest: 8, Tick: 1000, Big: true}, binary.BigEndian)
 	})
+}
+
+func testWalk(t *testing.T, r *Records, order binary.AppendByteOrder) {
+	record := func(fraction, length uint32) (b []byte) {
+		for _, v := range []uint32{3, fraction, length, 9} {
+			b = order.AppendUint32(b, v)
+		}
+		return append(b, make([]byte, 8)...)
+	}
+	for _, c := range []struct {
+		fraction, length uint32
+		want             int
+	}{{5, 8, 3}, {5, 0, 1}, {5, 9, 1}, {999_999, 8, 3}, {1_000_000, 8, 1}, {1<<32 - 1, 8, 1}, {5, 1<<32 - 1, 1}} {
+		buf := slices.Concat(record(7, 8), record(c.fraction, c.length), record(7, 8), record(7, 8))
+		frames := make([]Frame, 9)
+		done, end := r.Walk(frames, buf, 0)
+		if done != c.want || end != 24*done {
+			t.Errorf("%+v: %d records to %d", c, done, end)
+		}
+		if want := (Frame{Time: 3e9 + 7000, Data: 16, CapLen: 8, WireLen: 9, RecordLen: 24}); frames[0] != want {
+			t.Errorf("%+v, want %+v", frames[0], want)
+		}
+	}
 }
 
 func BenchmarkWalk(b *testing.B) {

@@ -27,11 +27,11 @@ var budgets = []struct {
 	arm64, avx2      float64
 	debug            string
 }{
-	{"dedup", "udp", 460, 412, ""},
+	{"dedup", "udp", 460, 390, ""},
 	{"dedup", "udp", 710, 0, "cpu.aes=off"},
-	{"dedup -w /dev/null", "udp", 675, 625, ""},
-	{"dedup --identity inner", "vxlan", 700, 570, ""},
-	{"distinct --of src,dst,flow", "udp", 360, 360, ""},
+	{"dedup -w /dev/null", "udp", 675, 600, ""},
+	{"dedup --identity inner", "vxlan", 700, 560, ""},
+	{"distinct --of src,dst,flow", "udp", 345, 335, ""},
 }
 
 // spare is how much less a command may take before its budget falls. On a machine with much other

@@ -39,7 +39,6 @@ const (
 // with 24-byte record headers, and all old versions of both.
 type pcap struct {
 	records  frames.Records
-	big      bool
 	nano     bool
 	invalid  uint64 // packets with a fraction of a second or more than that
 	swap     swapping
@@ -54,7 +53,7 @@ func newPcap(head []byte) *pcap {
 	p := &pcap{records: frames.Records{Header: pcapRecordLen, Tick: 1000}}
 	magic := le.Uint32(head)
 	if head[0] == 0xA1 {
-		p.big = true
+		p.records.Big = true
 		magic = bits.ReverseBytes32(magic)
 	}
 	switch magic {
@@ -70,14 +69,14 @@ func newPcap(head []byte) *pcap {
 }
 
 func (p *pcap) u32(b []byte) uint32 {
-	return encoding.Uint32(b, p.big)
+	return encoding.Uint32(b, p.records.Big)
 }
 
 func (p *pcap) header(head []byte) (int, error) {
 	if len(head) < PcapHeaderLen {
 		return PcapHeaderLen, nil
 	}
-	major, minor := encoding.Uint16(head[4:], p.big), encoding.Uint16(head[6:], p.big)
+	major, minor := encoding.Uint16(head[4:], p.records.Big), encoding.Uint16(head[6:], p.records.Big)
 	switch {
 	case major == 2 && minor < 3, major == 543:
 		p.swap = swapAlways
@@ -100,7 +99,7 @@ func (p *pcap) header(head []byte) (int, error) {
 	p.records.Longest = capLenCeiling(iface.LinkType)
 	p.ifaces = []capture.Interface{iface}
 	p.sections = []capture.Section{{
-		Format: capture.FormatPcap, BigEndian: p.big, Nanosecond: p.nano,
+		Format: capture.FormatPcap, BigEndian: p.records.Big, Nanosecond: p.nano,
 		RecordHeader: p.records.Header,
 	}}
 	return 0, nil
@@ -162,8 +161,8 @@ func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
 // walk describes the whole records from pos on, until all is full. It returns how many there are and
 // where they end.
 func (p *pcap) walk(all []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
-	for plain := !p.big && p.swap == swapNever; ; found++ {
-		if plain {
+	for ; ; found++ {
+		if p.swap == swapNever {
 			n, at := p.records.Walk(frames.Of(all[found:]), buf, int(pos))
 			found, pos = found+n, uint32(at)
 		}
