@@ -93,7 +93,7 @@ const (
 // only slopes over half or a third of the pairs count, as in Theil's incomplete method.
 func slopeOf(pairs []pair) float64 {
 	n := len(pairs)
-	var slopes []float64
+	slopes := make([]float64, 0, min(n*n/2, mostSlopes))
 	add := func(i, j int) {
 		if dt := calendar.Since(pairs[j].time, pairs[i].time); dt > 0 {
 			slopes = append(slopes, float64(calendar.Since(pairs[j].delta, pairs[i].delta))/float64(dt))

@@ -85,7 +85,7 @@ type packetTable struct {
 	forgotten uint64
 	several   bool // capture points, so that across means something
 	compared  int  // bytes; checksums behind them are not compared
-	// other is the entry that equalled the last packet that was looked for but for a checksum, or nil.
+	// other is the latest entry that equalled the last packet that was looked for but for a checksum, or nil.
 	other   *entry
 	memory  arenas // of heads and places
 	touched uint32 // the OR of warm's reads, so that no compiler leaves them out
@@ -181,7 +181,10 @@ func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 		if e.check != d[1] {
 			continue
 		}
-		if t.other = e; s.equals(&e.sighting) || int(max(s.sumEnd, e.sumEnd)) > t.compared {
+		if t.other == nil || t.other.number < e.number { // the places of a set depend on the key of the run
+			t.other = e
+		}
+		if s.equals(&e.sighting) || int(max(s.sumEnd, e.sumEnd)) > t.compared {
 			if now := ticks(s.time); int32(now-h.latest[i]) > 0 {
 				h.latest[i] = now
 			}
