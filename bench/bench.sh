@@ -13,6 +13,7 @@
 # levels: what the levels of the kernels of lines buy in whole commands: amd64 with AVX-512, two minutes.
 # flows: flow records, read, written and received, beside nfcapd, nfdump and goflow2's decoder: Linux, ten minutes, into RESULTS.md. As root it installs missing tools by apt. ARGS holds more flags, such as -quick.
 # live: receivers of live traffic, in a network namespace: Linux, as root, half an hour. ARGS holds more flags, such as -quick.
+# hub: a hub and its sensors, at 20,000 packets/s and as fast as they go: Linux, as root, a minute.
 # contest: programs that remove copies, ten minutes, counts into RESULTS.md. ARGS holds more flags, such as -tool 'NAME: COMMAND {in} {out}'.
 # merge: unites the saved counts of 20 sensors of 10 million flows, with and without overlap, by 1.1 GB of files: Linux.
 # all: the CPU's section of RESULTS.md, in one go of half an hour, in few rounds: Linux, as root. PARTS names the suites in it (contest pipeline live kernels peers); a section has no others.
@@ -104,6 +105,12 @@ contest() {
 	TMPDIR=$tmp command contest run -revision "$revision" "$@"
 }
 
+# hub measures programs by their processor time, of which 50 ms would have little.
+hub() {
+	go -C engine/cluster test -run '^$' -bench 'Paced|HubCore' -benchtime 60x .
+	go -C engine/cluster test -run '^$' -bench 'Digests|Sites' -benchtime 50x ./hub
+}
+
 # keep shows results and keeps them in a file of bench/out, with their origin.
 keep() {
 	local name=$1
@@ -153,6 +160,7 @@ flows)
 	;;
 levels) bench/levels.sh ;;
 live) keep live live -rounds "$rounds" "${args[@]}" ;;
+hub) keep hub hub ;;
 contest) keep contest contest -rounds "$rounds" -page bench/RESULTS.md "${args[@]}" ;;
 merge)
 	go run ./bench/merge

@@ -170,7 +170,7 @@ func (d *Detector) Populate(ctx context.Context) error {
 	return nil
 }
 
-// Waits reports whether packets wait for better copies, as of the last Write. Any goroutine
+// Waits reports whether packets wait for better copies or a hub, as of the last Write. Any goroutine
 // may call it.
 func (d *Detector) Waits() bool {
 	return d.hold != nil && d.hold.Waits() || d.hub != nil && d.hub.asked.Load() > 0

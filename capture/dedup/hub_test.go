@@ -82,9 +82,12 @@ type numbered struct {
 	count uint32
 	batch int // packets, at most
 	table capture.Batch
+	waits func() bool
+	long  bool // waits was true
 }
 
 func (s *numbered) Next(b *capture.Batch) error {
+	s.long = s.long || s.waits != nil && s.waits()
 	if s.next == s.count {
 		return io.EOF
 	}
@@ -202,10 +205,17 @@ func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, wr
 		return
 	}
 	defer d.Close()
+	stream, _ := src.(*numbered)
+	if stream != nil {
+		stream.waits = d.Waits
+	}
 	p := pipeline.New(src)
 	defer p.Close()
 	if err = p.Run(context.Background(), workers, d.Tasks(writeFunc(write))); err != nil && !errors.Is(err, errFull) {
 		t.Error(err)
+	}
+	if stream != nil && !stream.long || err == nil && d.Waits() {
+		t.Errorf("no packet has waited, or still waits: %v", d.Waits())
 	}
 	if n := d.Stats().Hub; n.Copies != removed || n.Unchecked != at.client.Stats().Unchecked || sum(n.ByProtocol) != removed {
 		t.Errorf("%d copies, counted %+v", removed, n)

@@ -20,8 +20,8 @@ const (
 	// for a slice go in a bundle with digests for other slices, or wait thinDelay if the hub takes none.
 	// Ask sends what has waited. pauseDelay is the time until a stream that pauses counts as such, and
 	// its rest goes too: a timer for each batchDelay would cost more than the digests do.
-	batchDelay  = time.Millisecond
-	pauseDelay  = 3 * batchDelay / 2
+	batchDelay  = 1500 * time.Microsecond
+	pauseDelay  = 2 * time.Millisecond
 	thinDelay   = 5 * time.Millisecond
 	thinDigests = 256
 	// maxWindow bounds the requests to a slice that are under way.
@@ -87,7 +87,7 @@ type ClientConfig struct {
 }
 
 // Client asks the hub about digests. It splits them by slice, and collects up to 1024 for
-// each slice, for about a millisecond. It is safe for concurrent use.
+// each slice, for at most pauseDelay where the hub is near. It is safe for concurrent use.
 //
 // A request without an answer within Wait leaves its packets unchecked. A request that nobody
 // took, or that gets no answer, is sent again with the same number. If a slice fails three

@@ -60,11 +60,9 @@ func (c *Client) plan(now time.Duration) {
 	if c.collected > 0 {
 		c.due = min(c.due, now+pauseDelay)
 	}
-	if c.inFlight > 0 {
-		for i := range c.slices {
-			for _, r := range c.slices[i].flight {
-				c.due = min(c.due, r.again, r.deadline)
-			}
+	for i := range c.slices {
+		for _, r := range c.slices[i].flight {
+			c.due = min(c.due, r.again, r.deadline)
 		}
 	}
 	c.due = max(c.due, now+batchDelay)
