@@ -270,7 +270,7 @@ func (c *copies) isCopyOfMoved(s *inputPacket) bool {
 	}
 	first, kept := c.at(m.first-1), c.at(m.kept-1)
 	between := min(s.time, kept.time) < first.time && first.time < max(s.time, kept.time)
-	return (between || c.cfg.Across && s.point == kept.point) && first.number < s.number && c.copies(s, first)
+	return (between || c.cfg.Across && s.point == kept.point) && (first.number < s.number || s.unfit && !first.unfit) && c.copies(s, first)
 }
 
 // settle marks the pending packets that are copies of a kept packet, the latest of its identity, or
@@ -279,10 +279,13 @@ func (c *copies) settle(place uint64) {
 	if first := c.settleCopies(place); first > 0 && c.moved != nil {
 		k := c.at(place)
 		c.moved[k.identity] = moved{first, place + 1}
-		for at := place + 1; at >= first && k.pending > 0; {
+		for at := place + 1; at > c.first && k.pending > 0; {
 			s := c.at(at - 1)
 			if s.state == pending && c.isCopyOfMoved(s) {
 				c.done(s, copied)
+			}
+			if at < first && c.isPast(s, c.at(first-1)) {
+				break
 			}
 			at = s.before
 		}

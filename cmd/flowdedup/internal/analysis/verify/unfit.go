@@ -45,7 +45,7 @@ func (u *unfit) is(b *capture.Batch, i int, h *headers.Header) bool {
 			return true
 		}
 	}
-	return u.sums && isUnverified(d, h, b.Frames[i].WireLen)
+	return u.sums && isUnverified(b, i, h)
 }
 
 // isRefused reports whether no receiver takes a packet with this IP header.
@@ -59,8 +59,12 @@ func isRefused(ip []byte) bool {
 }
 
 // isUnverified reports whether a packet is not whole, or has a wrong checksum.
-func isUnverified(d []byte, h *headers.Header, wire uint32) bool {
+func isUnverified(b *capture.Batch, i int, h *headers.Header) bool {
+	d, wire := b.Data(i), b.Frames[i].WireLen
 	if h.Version == 0 {
+		if p := (headers.NonIPParts{}); p.Read(b, i, h) {
+			return p.Size < p.Wire // without padding
+		}
 		return h.End-h.Start < h.Wire
 	}
 	ip := d[h.Start:h.End]
