@@ -2,11 +2,7 @@
 
 package sizing
 
-import (
-	"math"
-
-	"github.com/flowdedup/flowdedup/engine/theory"
-)
+import "math"
 
 // anchored is a stream in windows that repeats do not extend: an element is inserted, its
 // repeats up to a window later are copies, and the first repeat after that is inserted
@@ -141,7 +137,7 @@ func (a *anchored) crowdedRow(different float64, n, cells int) (missed, copies, 
 		insertions = (low + high) / 2
 		var found float64
 		found, missed = a.copies(func(elements float64) float64 {
-			return 1 - theory.BinomialTail(cells, float64(n), insertions*elements/different)
+			return fewerThan(cells, n, insertions*elements/different)
 		})
 		copies = found + missed
 		if 1/(1+found) > insertions {
@@ -151,4 +147,18 @@ func (a *anchored) crowdedRow(different float64, n, cells int) (missed, copies, 
 		}
 	}
 	return missed, copies, insertions
+}
+
+// fewerThan returns the probability of fewer than k successes among n >= k trials.
+func fewerThan(k, n int, chance float64) float64 {
+	if chance >= 1 {
+		return 0
+	}
+	p := math.Exp(float64(n) * math.Log1p(-chance))
+	sum := p
+	for i := 1; i < k; i++ {
+		p *= float64(n-i+1) / float64(i) * chance / (1 - chance)
+		sum += p
+	}
+	return math.Min(1, sum)
 }

@@ -15,6 +15,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
+// The JSON of a run, for tests of command lines.
+type (
+	Summary      = summary
+	PointSummary = pointSummary
+)
+
 // TestOthersKeepWindows has an exporter send records that end up to a minute after they come, or
 // long before: no record of another exporter comes late for that.
 func TestOthersKeepWindows(t *testing.T) {

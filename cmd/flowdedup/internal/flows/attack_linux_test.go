@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 )
 
 const (
@@ -157,10 +159,10 @@ func TestFlowsAttacker(t *testing.T) {
 }
 
 // checkHonest compares what a run has of the honest exporter with what that has sent.
-func checkHonest(t *testing.T, r *flowsRun, s *flowsResult) {
+func checkHonest(t *testing.T, r *flowsRun, s *flows.Summary) {
 	t.Helper()
 	const all = honestRounds * honestRecords
-	at := slices.IndexFunc(s.Points, func(p flowsPoint) bool { return p.Point == exporterAddress(1)+"/1" })
+	at := slices.IndexFunc(s.Points, func(p flows.PointSummary) bool { return p.Name == exporterAddress(1)+"/1" })
 	if s.Dropped != 0 {
 		t.Errorf("%d datagrams were dropped", s.Dropped)
 	}

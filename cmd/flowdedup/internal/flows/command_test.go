@@ -18,44 +18,11 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 )
 
-// flowsResult is the part of "flows --json" that scripts read.
-type flowsResult struct {
-	RecordsIn   uint64 `json:"records_in"`
-	RecordsOut  uint64 `json:"records_out"`
-	Copies      uint64 `json:"duplicates"`
-	Unchecked   uint64
-	Undecodable uint64
-	Lost        uint64
-	Dropped     uint64
-	Replayed    uint64
-	Restarts    uint64
-	Sampled     uint64
-	Key         string `json:"flow_key"`
-	Points      []flowsPoint
-	Matrix      []struct {
-		Original string `json:"first"`
-		Copy     string
-		Copies   uint64 `json:"duplicates"`
-	}
-	Relayed *struct {
-		Messages, Failed uint64
-		Own              uint64 `json:"own_address"`
-	}
-	Damaged bool
-}
-
-type flowsPoint struct {
-	Point     string
-	Records   uint64 `json:"records_in"`
-	Copies    uint64 `json:"duplicates"`
-	Unchecked uint64
-	Packets   uint64 `json:"packets_in"`
-	Bytes     uint64 `json:"bytes_in"`
-}
-
-func runFlows(t *testing.T, code int, args ...string) (r flowsResult, stderr string) {
+// runFlows runs flows, and checks its exit code.
+func runFlows(t *testing.T, code int, args ...string) (r flows.Summary, stderr string) {
 	t.Helper()
 	out, errs, got := clitest.Run(append([]string{"flows", "--json"}, args...)...)
 	if got != code {
@@ -64,7 +31,7 @@ func runFlows(t *testing.T, code int, args ...string) (r flowsResult, stderr str
 	return parseFlows(t, out), errs
 }
 
-func parseFlows(t *testing.T, text string) (r flowsResult) {
+func parseFlows(t *testing.T, text string) (r flows.Summary) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err, text)
@@ -250,7 +217,7 @@ func TestFlowsOrder(t *testing.T) {
 	one, other := tempFile(t, "a.json", a.String()), tempFile(t, "b.json", b.String())
 	for _, inputs := range [][]string{{one, other}, {other, one}} {
 		r, _ := runFlows(t, cli.ExitDone, inputs...)
-		if r.Copies != 20 || r.RecordsIn != 40 || len(r.Points) != 2 || !slices.ContainsFunc(inputs, func(s string) bool { return s == r.Points[0].Point }) {
+		if r.Copies != 20 || r.RecordsIn != 40 || len(r.Points) != 2 || !slices.ContainsFunc(inputs, func(s string) bool { return s == r.Points[0].Name }) {
 			t.Errorf("%+v", r)
 		}
 	}

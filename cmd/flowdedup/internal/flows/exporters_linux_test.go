@@ -69,7 +69,7 @@ func TestFlowsPmacct(t *testing.T) {
 		}
 		for _, p := range s.Points {
 			if (amount{p.Packets, p.Bytes}) != c.want {
-				t.Errorf("%s tells of %d packets and %d bytes, not %+v", p.Point, p.Packets, p.Bytes, c.want)
+				t.Errorf("%s tells of %d packets and %d bytes, not %+v", p.Name, p.Packets, p.Bytes, c.want)
 			}
 		}
 		if kept := r.amount(); kept != c.want {
@@ -123,7 +123,7 @@ func TestFlowsSamples(t *testing.T) {
 			t.Errorf("%d records of %d are sampled", s.Sampled, s.RecordsIn)
 		}
 		for _, p := range s.Points {
-			if edge := p.Point == exporterAddress(1); c.boundary && (p.Copies != 0) == edge || c.boundary && !edge && p.Copies != p.Records {
+			if edge := p.Name == exporterAddress(1); c.boundary && (p.Copies != 0) == edge || c.boundary && !edge && p.Copies != p.Records {
 				t.Errorf("%+v", p)
 			}
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 )
 
 // exporterAddress is where exporter n sends from, from 1 on, and what it sends to.
@@ -92,7 +93,7 @@ func (r *flowsRun) total(name string) uint64 {
 }
 
 // stop ends the run, which reads what its sockets hold, and returns its summary.
-func (r *flowsRun) stop() flowsResult {
+func (r *flowsRun) stop() flows.Summary {
 	r.T.Helper()
 	if err := r.Cmd.Process.Signal(os.Interrupt); err != nil {
 		r.T.Fatal(err)

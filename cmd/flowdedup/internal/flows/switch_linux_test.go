@@ -74,7 +74,7 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 			}
 			for _, p := range sum.Points {
 				if (amount{p.Packets, p.Bytes}) != c.reported {
-					t.Errorf("%s tells of %d packets and %d bytes, not %+v", p.Point, p.Packets, p.Bytes, c.reported)
+					t.Errorf("%s tells of %d packets and %d bytes, not %+v", p.Name, p.Packets, p.Bytes, c.reported)
 				}
 			}
 			if kept := r.amount(); c.kept != (amount{}) && kept != c.kept {

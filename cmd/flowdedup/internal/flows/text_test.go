@@ -3,7 +3,6 @@
 package flows_test
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,35 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// textResult is what "flows --json" says about text besides flowsResult.
-type textResult struct {
-	Unread []struct {
-		Field   string
-		Values  uint64
-		Example string
-	}
-	Other      uint64 `json:"other_events"`
-	Untimed    uint64
-	Foreign    uint64
-	Inspection *struct {
-		Same    uint64 `json:"same_exporter"`
-		Command string
-	}
-}
-
-func runText(t *testing.T, args ...string) (flowsResult, textResult, string) {
-	t.Helper()
-	out, errs, code := clitest.Run(append([]string{"flows", "--json"}, args...)...)
-	if code != cli.ExitDone {
-		t.Fatalf("flows %v: exit code %d: %s", args, code, errs)
-	}
-	var r textResult
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err, out)
-	}
-	return parseFlows(t, out), r, errs
-}
 
 const ourMap = "src=from,dst=to,sport=sport,dport=dport,proto=proto,start=when"
 
@@ -61,7 +31,7 @@ func TestFlowsDates(t *testing.T) {
 		"the same day":       {at("14/11/2023 10:13:20 PM"), at("11/14/2023 10:13:20 PM"), 1},
 	} {
 		a, b := tempFile(t, "a.csv", header+c.a), tempFile(t, "b.csv", header+c.b)
-		if r, text, _ := runText(t, "--map", ourMap, a, b); r.Copies != c.copies || r.Unchecked != 0 || len(text.Unread) != 0 {
+		if r, _ := runFlows(t, cli.ExitDone, "--map", ourMap, a, b); r.Copies != c.copies || r.Unchecked != 0 || len(r.Unread) != 0 {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -70,11 +40,11 @@ func TestFlowsDates(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	april := tempFile(t, "b.csv", header+at("2023-04-03 10:13:20"))
-	if r, _, _ := runText(t, "--map", ourMap, "--time-format", "%d/%m/%Y %H:%M:%S", doubtful); r.RecordsIn != 1 || r.Unchecked != 0 {
+	if r, _ := runFlows(t, cli.ExitDone, "--map", ourMap, "--time-format", "%d/%m/%Y %H:%M:%S", doubtful); r.RecordsIn != 1 || r.Unchecked != 0 {
 		t.Errorf("%+v", r)
 	}
-	if r, text, _ := runText(t, "--map", ourMap, "--time-format", "%d/%m/%Y %H:%M:%S", doubtful, april); r.Unchecked != 1 || len(text.Unread) != 1 || text.Unread[0].Example != "2023-04-03 10:13:20" {
-		t.Errorf("%+v %+v", r, text)
+	if r, _ := runFlows(t, cli.ExitDone, "--map", ourMap, "--time-format", "%d/%m/%Y %H:%M:%S", doubtful, april); r.Unchecked != 1 || len(r.Unread) != 1 || r.Unread[0].Example != "2023-04-03 10:13:20" {
+		t.Errorf("%+v", r)
 	}
 	if _, _, code := clitest.Run("flows", "--time-format", "%H:%M", doubtful); code != cli.ExitUsage {
 		t.Errorf("a layout without a day: exit code %d", code)
@@ -110,8 +80,8 @@ func TestFlowsArgus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, text, stderr := runText(t, files...)
-	if r.RecordsIn == 0 || 2*r.Copies != r.RecordsIn || r.Unchecked != 0 || text.Other == 0 || r.Key != "biflow" {
-		t.Errorf("%+v %+v %s", r, text, stderr)
+	r, stderr := runFlows(t, cli.ExitDone, files...)
+	if r.RecordsIn == 0 || 2*r.Copies != r.RecordsIn || r.Unchecked != 0 || r.Other == 0 || r.Key != "biflow" {
+		t.Errorf("%+v %s", r, stderr)
 	}
 }
