@@ -207,14 +207,15 @@ func (w *pcapConverter) encode(b *capture.Batch, drop []uint64, p Part) error {
 		w.block(b, i)
 	}
 	w.begin(b)
-	defer w.end()
 	for lo, hi := capture.NextRun(drop, p.From, p.To); lo < p.To; lo, hi = capture.NextRun(drop, hi, p.To) {
 		for i := lo; i < hi; i++ {
 			if err := w.frame(b, i); err != nil {
+				w.end()
 				return err
 			}
 		}
 	}
+	w.end()
 	return nil
 }
 
