@@ -45,12 +45,11 @@ func (s *Sorter) takeWhole() bool {
 	q.used += cells
 	s.key = key
 	s.number += uint64(len(frames))
-	if len(q.free) == 0 {
-		q.free = append(q.free, new(capture.Batch))
+	next := new(capture.Batch)
+	if n := len(q.free); n > 0 {
+		next, q.free = q.free[n-1], q.free[:n-1]
+		next.Reset()
 	}
-	next := q.free[len(q.free)-1]
-	q.free = q.free[:len(q.free)-1]
-	next.Reset()
 	next.Interfaces, next.Sections = s.in.Interfaces, s.in.Sections
 	s.in = next
 	return true

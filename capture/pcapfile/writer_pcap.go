@@ -200,38 +200,52 @@ func inTicks(units uint64, it *capture.Interface) bool { return units%it.TicksPe
 // encode writes the file header before the first batch and all kept frames.
 func (w *pcapConverter) encode(b *capture.Batch, drop []uint64, p Part) error {
 	w.fileHeader(b.Interfaces, &b.Interfaces[w.first])
+	for len(w.copyable) < len(b.Sections) {
+		w.copyable = append(w.copyable, false)
+	}
 	for i := p.FromBlock; i < p.ToBlock; i++ {
 		w.block(b, i)
 	}
+	w.begin(b)
 	for lo, hi := capture.NextRun(drop, p.From, p.To); lo < p.To; lo, hi = capture.NextRun(drop, hi, p.To) {
 		for i := lo; i < hi; i++ {
 			if err := w.frame(b, i); err != nil {
+				w.end()
 				return err
 			}
 		}
 	}
+	w.end()
 	return nil
 }
 
 // frame writes one frame.
 func (w *pcapConverter) frame(b *capture.Batch, i int) error {
-	f := b.Frames[i]
+	f := &b.Frames[i]
 	it := &b.Interfaces[f.Interface]
 	if first := &b.Interfaces[w.first]; !sameLink(it, first) {
 		return fmt.Errorf("packet of an interface of link type %v, described behind the first packet, in pcap of link type %v (pcapng holds both): %w",
 			it.LinkType, first.LinkType, capture.ErrNotSupported)
 	}
-	w.count(b, &f, it)
-	if f.Time == capture.NoTime {
-		f.Time = max(w.last, 0)
-	} else {
+	w.count(b, f, it)
+	if f.Time != capture.NoTime {
 		w.last = f.Time
 	}
-	w.record(&f)
+	if w.copyable[it.Section] && isWithin(f.Time, le.Uint32(b.Buf[f.Record:])) {
+		w.run(b.Frames[i : i+1])
+		return nil
+	}
+	w.flush()
+	anew := *f
+	anew.Time = max(w.last, 0)
+	w.record(&anew)
 	w.out.write(b.Data(i))
 	w.out.mark(1)
 	return nil
 }
+
+// isWithin reports whether a time is within a second after 1970, as record writes it.
+func isWithin(time int64, second uint32) bool { return uint64(time)-uint64(second)*1e9 < 1e9 }
 
 // count counts the parts of a frame that are lost.
 func (w *pcapConverter) count(b *capture.Batch, f *capture.Frame, it *capture.Interface) {
@@ -270,7 +284,9 @@ func lostOptions(list []byte, big bool, kept ...uint16) (lost uint64) {
 func (w *pcapConverter) block(b *capture.Batch, i int) {
 	k := &b.Blocks[i]
 	switch k.Type {
-	case capture.BlockFileHeader, capture.BlockSectionHeader:
+	case capture.BlockFileHeader:
+		w.copyable[k.Section] = w.isCopyable(&b.Sections[k.Section], b.Block(i))
+	case capture.BlockSectionHeader:
 	case capture.BlockInterface:
 		block := b.Block(i)
 		list := block[encoding.MinInterfaceLen-4 : len(block)-4]

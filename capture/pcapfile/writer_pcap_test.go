@@ -168,3 +168,47 @@ func TestCopyConcatenatedPcapNG(t *testing.T) {
 	a.Pieces, a.Packet = append(a.Pieces, b.Pieces...), append(a.Packet, b.Packet...)
 	checkCopy(t, a)
 }
+
+// TestDerivedPcap writes one pcap input as packets out of tunnels are written: little-endian,
+// whether its records are encoded so or not.
+func TestDerivedPcap(t *testing.T) {
+	for name, c := range map[string]struct {
+		order    capturetest.Order
+		magic    uint32
+		minor    uint16
+		fraction uint32 // of the second record
+		second   []byte // its time as written, the time before if its own is none
+	}{
+		"as it is":       {binary.LittleEndian, magicNanoseconds, 4, 999_999_999, []byte{7, 0, 0, 0, 0xff, 0xc9, 0x9a, 0x3b}},
+		"too large":      {binary.LittleEndian, magicNanoseconds, 4, 1e9 + 5, []byte{7, 0, 0, 0, 1, 0, 0, 0}},
+		"microseconds":   {binary.LittleEndian, magicMicroseconds, 4, 3, []byte{7, 0, 0, 0, 3, 0, 0, 0}},
+		"big-endian":     {binary.BigEndian, magicNanoseconds, 4, 5, []byte{7, 0, 0, 0, 5, 0, 0, 0}},
+		"before 2.4":     {binary.LittleEndian, magicNanoseconds, 3, 5, []byte{7, 0, 0, 0, 5, 0, 0, 0}},
+		"no nanoseconds": {binary.LittleEndian, magicMicroseconds, 4, 1e6, []byte{7, 0, 0, 0, 1, 0, 0, 0}},
+	} {
+		file := func(o capturetest.Order, minor uint16, second []byte) []byte {
+			out := append(capturetest.PcapHeader(o, c.magic, 2, minor, 0, 1), capturetest.PcapRecord(nil, o, 7, 1, 3, 60)...)
+			out = capturetest.PcapRecord(append(out, "one"...), o, 7, c.fraction, 4, 60)
+			if second != nil {
+				copy(out[len(out)-16:], second)
+			}
+			out = capturetest.PcapRecord(append(out, "more"...), o, 9, 2, 1, 60)
+			return append(out, '3')
+		}
+		var out bytes.Buffer
+		w := NewWriter(&out, WriterOptions{Format: capture.FormatPcap, Derived: true})
+		if err := capturetest.Each(t, open(t, file(c.order, c.minor, nil), Options{}), func(b *capture.Batch) {
+			if err := w.Write(b, nil); err != nil {
+				t.Fatal(err)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if want := file(binary.LittleEndian, 4, c.second); !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%s: %x\nwant %x", name, out.Bytes(), want)
+		}
+	}
+}

@@ -4,7 +4,6 @@ package window
 
 import (
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -92,7 +91,9 @@ func (t *exactTable) element(d *digest.Digest) (e *exactElement, added bool) {
 func (t *exactTable) addChunks() {
 	all := make([]exactElement, (len(t.chunks)/8+1)*exactChunk)
 	layout.AdviseHuge(all)
-	t.chunks = slices.AppendSeq(t.chunks, slices.Chunk(all, exactChunk))
+	for ; len(all) > 0; all = all[exactChunk:] {
+		t.chunks = append(t.chunks, all[:exactChunk])
+	}
 }
 
 // numberOf returns the number, from 0, of the element of a word of the index.
