@@ -23,10 +23,10 @@ func (p *Packed) Reset(shift uint, words uint64) {
 	*p = Packed{bytes: slices.Grow(p.bytes[:0], int(words)*p.size(shift)+int(words)/2), shift: shift}
 }
 
-// smallPacked is the size up to which an empty Packed keeps its memory.
-const smallPacked = 64 << 10
+// smallPacked is the size up to which an empty Packed keeps its memory for another set.
+const smallPacked = 512 << 10
 
-// Free forgets the words, and keeps little memory.
+// Free forgets the words, and gives back much memory.
 func (p *Packed) Free() {
 	if p.bytes = p.bytes[:0]; cap(p.bytes) > smallPacked {
 		p.bytes = nil
