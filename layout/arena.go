@@ -108,9 +108,6 @@ func (a *Arena) CheckOpen(method string) {
 // Bytes returns the size of all lines: their number times LineSize.
 func (a *Arena) Bytes() int { return len(a.lines) * LineSize }
 
-// Clear sets all lines to zero.
-func (a *Arena) Clear() { clear(a.lines) }
-
 // Populate makes the system back lines from to to-1 with memory now. Otherwise it does so
 // when a page is first used, which takes some 100 µs for a huge page. The content of the
 // lines stays. Other goroutines may use the lines meanwhile.

@@ -32,7 +32,7 @@ func TestArena(t *testing.T) {
 			}
 			lines[i] = Line{0: uint64(i), 7: 1}
 		}
-		a.Clear()
+		clear(a.Lines())
 		if lines[0] != (Line{}) || lines[n-1] != (Line{}) {
 			t.Errorf("%d lines: not zero after Clear", n)
 		}

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -23,6 +22,11 @@ type Contents struct {
 	// the low half of its digest. Both are 0 and nil with a Sketch.
 	Count uint64
 	Words iter.Seq[uint64]
+	// Groups yields the same words faster, in groups of any order inside. A group has the words without their Rest
+	// lowest bits as its number; numbers ascend. A slice is valid until the next, and may be changed. Listers set
+	// Groups and Rest unless they have a Sketch; no other user of Contents needs them.
+	Groups iter.Seq2[uint64, []uint64]
+	Rest   uint
 	// Level is the level of the sample that the words are. Elements with one of the Level
 	// lowest bits set are missing.
 	Level uint
@@ -53,68 +57,65 @@ func Mix(x uint64) uint64 {
 
 // Contents is as Lister says.
 func (x *exactRows[E, W]) Contents() Contents {
-	return Contents{Width: x.kind.width, Level: x.levels()[1], Count: x.count64(), Words: x.ascending}
+	rest := x.rows.Shift(len(x.lines(&x.rows.Table)))
+	return Contents{Width: x.kind.width, Level: x.levels()[1], Count: x.count64(), Words: wordsOf(x.groups), Groups: x.groups, Rest: rest}
 }
 
-// count64 returns how many words ascending yields.
+// count64 returns how many words groups yields.
 func (x *exactRows[E, W]) count64() (n uint64) {
 	if !x.rows.Thinning {
 		return x.held
 	}
-	for range x.ascending {
-		n++
+	for _, words := range x.groups {
+		n += uint64(len(words))
 	}
 	return n
 }
 
-// ascending yields the words of the sample in ascending order. The words below the mark of
-// a pass are where the pass put them.
-func (x *exactRows[E, W]) ascending(yield func(uint64) bool) {
-	out := uint64(sampleBits[W](x.levels()[1]))
-	mark := uint64(x.rows.Mark())
-	pass := func(word uint64) bool { return word&out != 0 || yield(word) }
-	if mark > 0 && !x.ascendingIn(x.rows.Target(), 0, mark, pass) {
-		return
+// wordsOf yields the words of groups in ascending order.
+func wordsOf(groups iter.Seq2[uint64, []uint64]) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for _, words := range groups {
+			slices.Sort(words)
+			for _, word := range words {
+				if !yield(word) {
+					return
+				}
+			}
+		}
 	}
-	end := uint64(1) << (x.kind.width - 1) << 1 // 0 for 64 bits
-	x.ascendingIn(&x.rows.Table, mark, end, pass)
 }
 
-// ascendingIn yields the words of a table from one on and below another, 0 for no end.
-func (x *exactRows[E, W]) ascendingIn(table *rowtable.Table[W], from, to uint64, yield func(uint64) bool) bool {
-	lines := table.Arena.Lines()
-	shift := x.rows.Shift(len(lines))
-	first, last := int(from>>shift), len(lines)
-	if to != 0 {
-		last = int(to >> shift)
+// groups yields the words of the sample line by line of the table. The words below the mark of a pass are where the
+// pass put them.
+func (x *exactRows[E, W]) groups(yield func(uint64, []uint64) bool) {
+	lines, words, overflow := x.lines(&x.rows.Table), x.words, x.rows.Overflow()
+	shift, out := x.rows.Shift(len(lines)), uint64(sampleBits[W](x.levels()[1]))
+	var wider []layout.Line
+	var factor, moved int // lines of wider for each line, and how many have moved
+	if x.rows.Growing() {
+		wider = x.rows.Wider.Arena.Lines()
+		factor, moved = len(wider)/len(lines), int(x.rows.Mark()>>shift)
 	}
-	overflow := table.Overflow.Between(W(from), W(to-1))
-	noted := x.areNoted()
-	var words []uint64
-	for i := first; i < last; i++ {
-		if noted && x.touched[i/64]>>(i%64)&1 == 0 {
-			continue
-		}
-		words = x.kind.words(words[:0], lines, i)
-		slices.Sort(words)
-		for _, word := range words {
-			for len(overflow) > 0 && uint64(overflow[0]) < word {
-				if !yield(uint64(overflow[0])) {
-					return false
-				}
-				overflow = overflow[1:]
+	for i := range lines {
+		if words = words[:0]; i < moved {
+			for at := range factor {
+				words = x.kind.words(words, wider, i*factor+at)
 			}
-			if !yield(word) {
-				return false
-			}
+		} else {
+			words = x.kind.words(words, lines, i)
+		}
+		for ; len(overflow) > 0 && int(overflow[0]>>shift) == i; overflow = overflow[1:] {
+			words = append(words, uint64(overflow[0]))
+		}
+		if out != 0 {
+			words = slices.DeleteFunc(words, func(word uint64) bool { return word&out != 0 })
+		}
+		if len(words) > 0 && !yield(uint64(i), words) {
+			break
 		}
 	}
-	for _, word := range overflow {
-		if !yield(uint64(word)) {
-			return false
-		}
-	}
-	return true
+	x.words = words[:0]
 }
 
 // exactWords appends the words of a line of exact rows, or of a bitmap.
@@ -138,10 +139,11 @@ func exactWords(words []uint64, lines []layout.Line, i int) []uint64 {
 
 // digestWords appends the words of a line of digest rows.
 func digestWords(words []uint64, lines []layout.Line, i int) []uint64 {
-	for _, word := range lines[i] {
-		if word != 0 {
-			words = append(words, word)
+	for _, word := range &lines[i] {
+		if word == 0 {
+			break
 		}
+		words = append(words, word)
 	}
 	return words
 }
@@ -149,15 +151,19 @@ func digestWords(words []uint64, lines []layout.Line, i int) []uint64 {
 // Contents is as Lister says, but the words are the addresses themselves. It takes 4 bytes for
 // each value of the map.
 func (s *IPv4Map) Contents() Contents {
-	return Contents{Width: 32, Count: s.count, Words: func(yield func(uint64) bool) {
+	groups := func(yield func(uint64, []uint64) bool) {
+		var words []uint64
 		for _, group := range slices.Sorted(maps.Keys(s.addrs)) {
+			words = words[:0]
 			for set := s.addrs[group]; set != 0; set &= set - 1 {
-				if !yield(uint64(group)<<mapBits | uint64(bits.TrailingZeros64(set))) {
-					return
-				}
+				words = append(words, uint64(group)<<mapBits|uint64(bits.TrailingZeros64(set)))
+			}
+			if !yield(uint64(group), words) {
+				return
 			}
 		}
-	}}
+	}
+	return Contents{Width: 32, Count: s.count, Words: wordsOf(groups), Groups: groups, Rest: mapBits}
 }
 
 // Contents is as Lister says. Digests with equal low halves have a word together. It takes
@@ -169,7 +175,20 @@ func (s *DigestMap) Contents() Contents {
 	}
 	slices.Sort(words)
 	words = slices.Compact(words)
-	return Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words)}
+	rest := uint(64 - bits.Len(uint(len(words)/4)))
+	groups := func(yield func(uint64, []uint64) bool) {
+		for left := words; len(left) > 0; {
+			group, n := left[0]>>rest, 1
+			for n < len(left) && left[n]>>rest == group {
+				n++
+			}
+			if !yield(group, left[:n]) {
+				return
+			}
+			left = left[n:]
+		}
+	}
+	return Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words), Groups: groups, Rest: rest}
 }
 
 // digestWord returns the part of a digest that exact rows store.

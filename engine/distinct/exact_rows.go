@@ -5,6 +5,7 @@ package distinct
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
@@ -46,15 +47,12 @@ type exactRows[E any, W rowtable.Word] struct {
 	kind     *exactKind[E, W]
 	sides    *rowtable.Sides[E] // nil before the first pass
 	maxLines int                // number of lines after which a bitmap follows
-
-	// few is a count below which touched has a bit for each line with a word: of small windows, other
-	// lines are neither cleared nor listed. 0 stands for rows that do not know these lines.
-	few     uint64
-	touched [fewLines / 64]uint64
+	narrow   int                // number of lines in use, 0 for all: see setNarrow
 
 	unsampled   int // elements of this call that came before a sample was counted
 	overflowing [rowtable.Step]uint32
 	overflow    [rowtable.Step]W // words that overflow
+	words       []uint64         // of a line
 	seen        [rowtable.Step / 64]uint64
 }
 
@@ -73,9 +71,6 @@ type exactState struct {
 // never need a smaller sample.
 const maxSampleLevel = 32
 
-// fewLines is the number of lines up to which rows note in which of them words are.
-const fewLines = 1 << 10
-
 // start makes the first lines, a power of two.
 func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, factor uint64) error {
 	x.kind, x.first, x.maxLines = kind, lines, maxLines
@@ -84,9 +79,6 @@ func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, fact
 		return err
 	}
 	x.growAt = kind.growAt(lines)
-	if lines <= fewLines {
-		x.few = uint64(lines) / 2
-	}
 	return nil
 }
 
@@ -103,9 +95,6 @@ func (x *exactRows[E, W]) untilDecision(elements int) int {
 // step handles elements between two decisions, and sets their bits of seen from bit at
 // on.
 func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
-	if x.held < x.few {
-		x.touch(elements)
-	}
 	if x.level == 0 && !x.rows.Passing() {
 		x.lookup(&x.rows.Table, x.seen[:], elements)
 		x.count(0, x.seen[:], len(elements))
@@ -117,20 +106,6 @@ func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
 	}
 	bitset.Or(seen, at, x.seen[:], len(elements))
 	x.position += len(elements)
-}
-
-// touch notes the lines of elements.
-func (x *exactRows[E, W]) touch(elements []E) {
-	shift := x.rows.Shift(x.rows.Lines())
-	for _, e := range elements {
-		i := x.kind.word(e) >> shift
-		x.touched[i/64%(fewLines/64)] |= 1 << (i % 64)
-	}
-}
-
-// areNoted reports whether touched has all lines with a word.
-func (x *exactRows[E, W]) areNoted() bool {
-	return x.held < x.few && x.level == 0 && !x.rows.Passing()
 }
 
 // count counts the first sightings among elements of a sample.
@@ -145,9 +120,13 @@ func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
 
 // lookup tests and sets elements in one table.
 func (x *exactRows[E, W]) lookup(table *rowtable.Table[W], seen []uint64, elements []E) {
-	lines := table.Arena.Lines()
+	lines := x.lines(table)
 	rowtable.KeepWords(table.Copying, elements, x.kind.word, x.rows.Shift(len(lines)))
 	overflows := x.kind.testAndSet(lines, seen, elements, x.overflowing[:])
+	if overflows > 0 && x.narrow > 0 {
+		x.lookupWider(seen, elements, slices.Clone(x.overflowing[:overflows]))
+		return
+	}
 	for at, i := range x.overflowing[:overflows] {
 		x.overflow[at] = x.kind.word(elements[i])
 	}
@@ -322,24 +301,6 @@ func (x *exactRows[E, W]) Populate() {
 	x.rows.Table.Arena.Populate(0, x.rows.Lines())
 }
 
-// reset forgets all elements of rows that began with these lines and have not grown. It reports
-// whether it did.
-func (x *exactRows[E, W]) reset(lines int) bool {
-	if x.first != lines || x.rows.Final() != lines {
-		return false
-	}
-	if empty := (exactState{first: lines, growAt: x.kind.growAt(lines)}); x.exactState != empty {
-		if x.areNoted() && !x.rows.Table.Copying.Copying() {
-			x.rows.RestartLines(x.touched[:])
-		} else {
-			x.rows.Restart(lines)
-		}
-		x.exactState = empty
-		clear(x.touched[:])
-	}
-	return true
-}
-
 // Close is as engine.Counter says.
 func (x *exactRows[E, W]) Close() error { return x.rows.Close() }
 
@@ -355,6 +316,9 @@ func (s *savedExact) fields() snapshot.Fields {
 
 // save returns the fields of the counter, and its overflow words.
 func (x *exactRows[E, W]) save() (s savedExact, overflow [2][]W) {
+	if x.narrow > 0 {
+		x.widen(x.rows.Lines())
+	}
 	rows, overflow := x.rows.State()
 	return savedExact{rows, x.exactState}, overflow
 }
@@ -379,7 +343,7 @@ func (x *exactRows[E, W]) load(in *snapshot.Reader, s *savedExact) error {
 	if err := x.rows.Load(in, &s.rows); err != nil {
 		return err
 	}
-	x.exactState, x.few = s.exactState, 0
+	x.exactState, x.narrow = s.exactState, 0
 	if x.rows.Passing() || x.level > 0 {
 		x.sides = new(rowtable.Sides[E])
 	}

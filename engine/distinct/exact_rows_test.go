@@ -5,6 +5,7 @@ package distinct
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -188,29 +189,65 @@ func TestSnapshotWithinPass(t *testing.T) {
 	}
 }
 
-// TestResetLines expects no words in a counter that was reset and is listed then: with fewer elements
-// than it notes lines for, as many, more, and after it was restored.
-func TestResetLines(t *testing.T) {
-	digests := check.Digests(3, 2000)
+// TestResetOfAnySize resets counters between windows of all sizes: each has the verdicts, the counts and the words of a
+// new counter, whatever the window before has left. Windows repeat elements; of some, many lie in few lines. After
+// Reset all lines are empty.
+func TestResetOfAnySize(t *testing.T) {
+	digests := check.Digests(3, 12_000)
 	restored := newDigestRows(t, 0)
 	restored.TestAndSet(make([]uint64, 2), digests[:100])
-	for name, rows := range map[string]*DigestRows{"new": newDigestRows(t, 0), "restored": check.Restart(t, restored, RestoreDigestRows)} {
-		for _, n := range []int{1, 100, fewLines/2 - 1, fewLines / 2, fewLines/2 + 1, 2000, 7} {
-			for at := 0; at < n; at += 64 {
-				rows.TestAndSet(make([]uint64, 1), digests[at:min(at+64, n)])
+	rows, v4 := []*DigestRows{newDigestRows(t, 0), check.Restart(t, restored, RestoreDigestRows)}, newIPv4Rows(t, 0)
+	rows[1].Reset()
+	for round, n := range []int{1, 7, 60, 100, 90, 110, 300, 60, 800, 2000, 3, 2500, 5, 80, 4000, 80, 12_000, 80} {
+		for _, near := range []int{0, 20, 200} {
+			window := slices.Clone(digests[:n])
+			for i := range window[:min(near, n)] {
+				window[i][0] = window[i][0]>>7 | uint64(round)<<60
 			}
-			if words := len(slices.Collect(rows.Contents().Words)); words < n {
-				t.Errorf("%s, %d digests: %d are listed", name, n, words)
+			window = append(window, window[:n/3]...)
+			addrs := make([]uint32, len(window))
+			for i, d := range window {
+				addrs[i] = uint32(d[1])
 			}
-			if !rows.Reset() {
-				t.Fatalf("%s, %d digests: not reset", name, n)
+			for i, r := range rows {
+				sameAsNew(t, fmt.Sprintf("digests, counter %d, %d, %d near", i, n, near), r, newDigestRows(t, 0), window)
 			}
-			for i, line := range rows.rows.Table.Arena.Lines() {
-				if line != (layout.Line{}) {
-					t.Fatalf("%s, %d digests: line %d is %v", name, n, i, line)
+			sameAsNew(t, fmt.Sprintf("%d addresses", n), v4, newIPv4Rows(t, 0), addrs)
+			for i, r := range rows {
+				if !r.Reset() {
+					rows[i] = newDigestRows(t, 0)
+				}
+				if i := slices.IndexFunc(rows[i].rows.Table.Arena.Lines(), func(l layout.Line) bool { return l != layout.Line{} }); i >= 0 {
+					t.Fatalf("%d digests: line %d is not empty", n, i)
 				}
 			}
+			if !v4.Reset() {
+				v4 = newIPv4Rows(t, 0)
+			}
 		}
+	}
+}
+
+// counted is a counter that lists its elements.
+type counted[E any] interface {
+	engine.Counter[E]
+	Lister
+}
+
+// sameAsNew compares a counter with a new one, step by step.
+func sameAsNew[E any](t *testing.T, name string, c, fresh counted[E], elements []E) {
+	t.Helper()
+	for at, n := 0, 1; at < len(elements); at, n = at+n, min(7*n, 900) {
+		part := elements[at:min(at+n, len(elements))]
+		got, want := make([]uint64, len(part)/64+1), make([]uint64, len(part)/64+1)
+		c.TestAndSet(got, part)
+		fresh.TestAndSet(want, part)
+		if !slices.Equal(got, want) || c.Counts() != fresh.Counts() {
+			t.Fatalf("%s: verdicts %x of those from %d on, %+v, want %x, %+v", name, got, at, c.Counts(), want, fresh.Counts())
+		}
+	}
+	if words := slices.Collect(c.Contents().Words); !slices.Equal(words, slices.Collect(fresh.Contents().Words)) || uint64(len(words)) != c.Contents().Count {
+		t.Fatalf("%s: %d words that differ", name, len(words))
 	}
 }
 

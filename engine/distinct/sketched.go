@@ -71,8 +71,10 @@ func (c *Contents) AddTo(to *Sketch) {
 		to.Merge(c.Sketch)
 		return
 	}
-	for word := range c.Words {
-		to.Add(nil, []uint64{c.Hash(word)})
+	for _, words := range c.Groups {
+		for _, word := range words {
+			to.add(c.Hash(word))
+		}
 	}
 }
 

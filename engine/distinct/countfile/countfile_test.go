@@ -25,7 +25,9 @@ func contents(width uint, words []uint64, sketched bool) distinct.Contents {
 	c := distinct.Contents{Width: width, Count: uint64(len(words)), Words: slices.Values(words)}
 	if sketched {
 		s := new(distinct.Sketch)
-		c.AddTo(s)
+		for _, word := range words {
+			s.Add(nil, []uint64{c.Hash(word)})
+		}
 		return distinct.Contents{Width: width, Sketch: s}
 	}
 	return c

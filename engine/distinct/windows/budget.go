@@ -42,7 +42,7 @@ func newBudget(cfg *Config) budget {
 }
 
 // changesPart is the part of the budget that counters have where Changes are counted. The
-// elements of two windows that closed take up to three quarters of the memory that their
+// elements of two windows that closed take up to four fifths of the memory that their
 // counters had, each.
 const changesPart = 3
 

@@ -3,8 +3,6 @@
 package windows
 
 import (
-	"iter"
-
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
@@ -22,19 +20,20 @@ func (c *Changes) plus(other *Changes) *Changes {
 	return &Changes{c.New.Plus(other.New), c.Returning.Plus(other.Returning), c.Gone.Plus(other.Gone)}
 }
 
-// changes remembers the last window that closed. Its sets are packed, in 2 to 6 bytes a
+// changes remembers the last window that closed. Its sets are packed, in 2 to 8 bytes a
 // word.
 type changes struct {
-	kept   []kept
-	end    int64 // of the last window
-	latest int64 // end of the latest window so far, noTime before the first window
+	kept, spare []kept // of that window, and memory of the window before; nil before the first
+	end         int64  // of the last window
+	latest      int64  // end of the latest window so far, noTime before the first window
+	compare     comparison
 }
 
 // kept is the remembered state of a family.
 type kept struct {
 	distinct.Contents
 	estimate distinct.Estimate
-	packed   *wordset.Packed // the words, nil for none
+	packed   wordset.Packed // the words
 }
 
 // add sets the changes of the counts of a window, and keeps the window's contents. The
@@ -44,99 +43,128 @@ type kept struct {
 func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 	first, follows := c.latest == noTime, w.start == c.end
 	known := !first && (follows || w.start > c.latest && !afterOpen)
-	var now []kept
 	var sum *Changes // sum of the key's families so far
 	series := w.contents(cfg)
+	now := c.spare
+	if now == nil {
+		now = make([]kept, len(series))
+	}
+	at := 0
 	for i := range counts {
 		n := &counts[i]
-		if len(series) == 0 || series[0].Key != n.Key || series[0].Family != n.Family {
+		if at == len(series) || series[at].Key != n.Key || series[at].Family != n.Family {
 			n.Changes, sum = sum, nil // the sum of the two families before
 			continue
 		}
-		one := kept{Contents: series[0].Contents, estimate: distinct.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}}
-		var packed kept
-		if series = series[1:]; !known {
-			packed = one.pack(wordset.Blocks(one.Words, one.Count))
-		} else {
-			before := kept{Contents: emptySet}
-			if follows {
-				before = c.kept[len(now)]
-			}
-			n.Changes, packed = compare(&before, &one)
-			if sum != nil {
-				sum = sum.plus(n.Changes)
-			} else {
-				sum = n.Changes
-			}
+		one, before := &now[at], &nothing
+		one.Contents, one.estimate = series[at].Contents, distinct.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}
+		if follows && known {
+			before = &c.kept[at]
 		}
-		if n.Family == "all" {
+		changes := c.compare.changes(before, one)
+		if c.kept != nil {
+			c.kept[at].packed.Free()
+		}
+		if at++; !known {
+			continue
+		}
+		n.Changes = &changes
+		switch {
+		case n.Family == "all":
 			sum = nil
+		case sum != nil:
+			sum = sum.plus(&changes)
+		default:
+			sum = &changes
 		}
-		now = append(now, packed)
 	}
-	c.kept, c.end, c.latest = now, w.end, max(c.latest, w.end)
+	c.kept, c.spare, c.end, c.latest = now, c.kept, w.end, max(c.latest, w.end)
 }
 
 // emptySet is the contents of a counter without an element.
-var emptySet = distinct.Contents{Width: 64, Words: func(func(uint64) bool) {}}
+var emptySet = distinct.Contents{Width: 64, Words: func(func(uint64) bool) {}, Groups: func(func(uint64, []uint64) bool) {}}
 
-// pack returns k in memory of its own. blocks yields the words of k.
-func (k *kept) pack(blocks iter.Seq[[]uint64]) kept {
-	packed := *k
-	if k.Sketch != nil {
-		own := *k.Sketch
-		packed.Sketch = &own
-	} else {
-		packed.packed = wordset.Pack(blocks)
-		packed.Words = packed.packed.Words
-	}
-	return packed
+var nothing = kept{Contents: emptySet}
+
+// comparison compares a set with the set before, or the samples of both that have the higher level, and packs it. It
+// goes through the words of each once.
+type comparison struct {
+	to                 *wordset.Packed
+	old                wordset.Reader // its words are those in the sample
+	left               bool           // old has a group
+	rest, level        uint
+	newer, older, both int
+	words              []uint64                    // scratch
+	each               func(uint64, []uint64) bool // add, as a value that is made once
 }
 
-// compare returns the changes from one window to the next, which it packs.
-func compare(before, now *kept) (*Changes, kept) {
+// changes returns the changes between two windows, and takes the elements of now to memory of its own.
+func (c *comparison) changes(before, now *kept) Changes {
 	if before.Sketch == nil && now.Sketch == nil {
-		return compareSets(before, now)
+		return c.sets(before, now)
 	}
 	var union distinct.Sketch
 	before.AddTo(&union)
 	now.AddTo(&union)
+	if now.Sketch != nil {
+		own := *now.Sketch
+		now.Sketch = &own
+	} else {
+		c.sets(&nothing, now)
+	}
 	all := union.Estimate()
 	all = all.AtLeast(max(before.estimate.Low, now.estimate.Low))
-	return &Changes{
+	return Changes{
 		New:       all.Minus(before.estimate).Within(now.estimate),
 		Returning: before.estimate.Plus(now.estimate).Minus(all).Within(before.estimate).Within(now.estimate),
 		Gone:      all.Minus(now.estimate).Within(before.estimate),
-	}, now.pack(wordset.Blocks(now.Words, now.Count))
+	}
 }
 
-// compareSets compares two sets, or the samples of both that have the higher level. It goes
-// through the words of now once, as each line of them is sorted on the way.
-func compareSets(before, now *kept) (*Changes, kept) {
-	level := max(before.Level, now.Level)
-	var newer, older, both int
-	var words, old []uint64
-	blocks := before.packed.Blocks()
-	more := func() bool {
-		block := blocks()
-		old = inSample(block[:0], block, level)
-		older += len(old)
-		return block != nil
+// sets is changes for two sets.
+func (c *comparison) sets(before, now *kept) Changes {
+	if c.each == nil {
+		c.each = c.add
 	}
-	packed := now.pack(func(yield func([]uint64) bool) {
-		for block := range wordset.Blocks(now.Words, now.Count) {
-			words = inSample(words[:0], block, level)
-			newer += len(words)
-			for left := words; len(left) > 0 && (len(old) > 0 || more()); {
-				n, ofNow, ofOld := wordset.Common(left, old)
-				both, left, old = both+n, left[ofNow:], old[ofOld:]
-			}
-			yield(block)
+	c.to, c.rest, c.level = &now.packed, now.Rest, max(before.Level, now.Level)
+	c.newer, c.older, c.both = 0, 0, 0
+	c.to.Reset(c.rest, now.Count)
+	c.old.Reset(&before.packed)
+	c.next()
+	now.Groups(c.each)
+	for c.left {
+		c.next()
+	}
+	now.Groups, now.Words = now.packed.Groups, nil
+	return Changes{sampleOf(c.newer-c.both, c.level), sampleOf(c.both, c.level), sampleOf(c.older-c.both, c.level)}
+}
+
+// next reads the next group of the set before.
+func (c *comparison) next() {
+	c.left = c.old.Next()
+	c.old.Words = inSample(c.old.Words[:0], c.old.Words, c.level)
+	c.older += len(c.old.Words)
+}
+
+// add adds a group, and compares it with the groups of the set before that have words of the same range.
+func (c *comparison) add(group uint64, all []uint64) bool {
+	c.to.Add(group, all)
+	words := all
+	if c.level > 0 {
+		c.words = inSample(c.words[:0], all, c.level)
+		words = c.words
+	}
+	c.newer += len(words)
+	first := group << c.rest
+	for last := first | (1<<c.rest - 1); c.left && c.old.First <= last; c.next() {
+		if first <= c.old.Last {
+			c.both += wordset.Common(words, c.old.Words)
 		}
-	})
-	for more() {
+		if c.old.Last > last {
+			break
+		}
 	}
-	return &Changes{sampleOf(newer-both, level), sampleOf(both, level), sampleOf(older-both, level)}, packed
+	return true
 }
 
 // inSample returns the words of a sample: all of them for level 0, else a copy in to, which may be words[:0].

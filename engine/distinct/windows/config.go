@@ -59,7 +59,7 @@ type Config struct {
 	// Emit takes the counts of a closed window, in the order of Keys. The bounds are in
 	// nanoseconds since 1970 UTC, without the end. For the whole stream they are the
 	// times of the earliest and of the latest packet. Both are math.MinInt64 for packets
-	// without a time. nil stands for no such counts: Counter.Current returns the counts so far.
+	// without a time. Emit must not keep the slice. nil stands for no such counts: Counter.Current returns the counts so far.
 	Emit func(start, end int64, counts []Count) error
 	// Total takes the counts of the whole stream at its end, including late packets and
 	// packets without a time. It is called in addition to Emit. start and end are the

@@ -4,6 +4,7 @@ package windows
 
 import (
 	"math"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -32,6 +33,7 @@ type Counter struct {
 	budget    budget
 	bounded   []engine.Bounded // scratch
 	ends      []int            // of the counts of each key, scratch
+	all       []Count          // of a window, scratch
 	opened    bool             // a window has opened, and has no packet yet
 	packets   uint64
 	seen      extent // of the packets that are in windows
@@ -247,9 +249,9 @@ func (c *Counter) skipEmpty(start int64) {
 // that are open. Callers that have said that the others are empty call it.
 func (c *Counter) Skip(start, end int64) { c.windows.Skip(start, end) }
 
-// counts returns the counts of a window, key by key.
+// counts returns the counts of a window, key by key, until it is called again.
 func (c *Counter) counts(w *window) []Count {
-	all := make([]Count, 0, 3*len(w.keys))
+	all := c.all[:0]
 	c.ends = c.ends[:0]
 	for i := range w.keys {
 		all = w.keys[i].appendCounts(all, &c.cfg.Keys[i], c.past.key(i))
@@ -267,6 +269,7 @@ func (c *Counter) counts(w *window) []Count {
 		}
 		first = end
 	}
+	c.all = all
 	return all
 }
 
@@ -300,7 +303,7 @@ func (c *Counter) Current() (start, end int64, counts []Count) {
 			start, end, latest = from, to, w
 		}
 	})
-	return start, end, c.counts(latest)
+	return start, end, slices.Clone(c.counts(latest))
 }
 
 // Close emits the counts of all open windows, and returns their memory. The error is the

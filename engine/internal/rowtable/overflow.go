@@ -5,7 +5,6 @@ package rowtable
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/layout"
@@ -197,18 +196,5 @@ func (g *Overflow[W]) words() []W {
 			}
 		}
 	}
-	return words
-}
-
-// Between returns the words from a word to another word, ascending.
-func (g *Overflow[W]) Between(from, to W) (words []W) {
-	for i := from >> g.shift; i <= to>>g.shift; i++ {
-		for y := range g.sets[i].All {
-			if from <= y && y <= to {
-				words = append(words, y)
-			}
-		}
-	}
-	slices.Sort(words)
 	return words
 }

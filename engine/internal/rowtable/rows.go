@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -223,21 +224,21 @@ func (p *Rows[W]) Restart(lines int) {
 			return
 		}
 	}
-	p.Table.Copying.KeepRange(0, p.Lines())
-	p.Table.Arena.Clear()
+	p.RestartLines(p.Lines())
+}
+
+// RestartLines is as Restart where there is no pass, and words are only in the first lines.
+func (p *Rows[W]) RestartLines(used int) {
+	p.Table.Copying.KeepRange(0, used)
+	clear(p.Table.Arena.Lines()[:used])
 	p.Table.Overflow.forget()
 }
 
-// RestartLines is as Restart where there is neither a pass nor a copy, and words are only in lines whose
-// bit is set.
-func (p *Rows[W]) RestartLines(set []uint64) {
-	lines := p.Table.Arena.Lines()
-	for w, word := range set {
-		for ; word != 0; word &= word - 1 {
-			lines[64*w+bits.TrailingZeros64(word)] = layout.Line{}
-		}
-	}
-	p.Table.Overflow.forget()
+// Overflow returns the words that overflow, without dates, in ascending order.
+func (p *Rows[W]) Overflow() []W {
+	words := append(p.Table.Overflow.words(), p.Wider.Overflow.words()...)
+	slices.Sort(words)
+	return words
 }
 
 // Bytes returns the memory that is in use. While rows grow, a line counts until it has moved, and

@@ -24,7 +24,7 @@ type Config struct {
 	// the fields that this type has with other types.
 	windows.Config
 
-	// Rows gets the counts of each window when it closes.
+	// Rows gets the counts of each window when it closes. It must not keep the slice.
 	Rows func([]Row) error
 	// Total has Rows get the counts of the whole input at the end, and Gaps rows for windows
 	// without packets: see Row.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
@@ -14,6 +15,8 @@ import (
 type rowMaker struct {
 	cfg    *Config
 	last   []Row // of the last window; nil for none
+	spare  []Row // memory for a later window
+	stamp  show.Timestamps
 	end    int64 // of that window
 	latest int64 // end of the latest window so far
 	gaps   int   // windows without packets so far
@@ -33,16 +36,14 @@ const MaxGaps = 100_000
 // window emits the rows of a window. Before them it emits rows of windows without packets
 // since the latest one. Windows in between that are still open have their rows later.
 func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
-	rows := RowsOf(start, end, r.cfg.zone(), counts)
-	r.cfg.rank(rows, counts)
 	span := r.span(start, end)
-	for i := range rows {
-		rows[i].Cut = CutOf(span, r.cfg.zone())
-	}
+	rows := r.rows(start, end, CutOf(span, r.cfg.zone()), counts)
+	r.cfg.rank(rows, counts)
 	if r.cfg.Save != nil {
 		r.closed.Store(start, span)
 	}
 	if !r.cfg.Gaps || start == math.MinInt64 {
+		r.spare = rows
 		return r.cfg.Rows(rows)
 	}
 	for r.last != nil && r.gaps < MaxGaps {
@@ -61,6 +62,14 @@ func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 		}
 	}
 	return r.emit(end, rows)
+}
+
+// rows returns the rows of the counts of a window, in the memory of earlier ones.
+func (r *rowMaker) rows(start, end int64, cut Cut, counts []windows.Count) []Row {
+	of := Row{Zone: r.cfg.zone(), Start: start, End: end, Counted: Counted{WindowStart: r.stamp.Of(start), WindowEnd: r.stamp.Of(end)}, Cut: cut}
+	rows := appendRows(r.spare[:0], &of, counts)
+	r.spare = nil
+	return rows
 }
 
 // save passes on a window that window has had, in the background.
@@ -101,7 +110,7 @@ func (r *rowMaker) emit(end int64, rows []Row) error {
 	if r.last == nil || end > r.latest {
 		r.latest = end
 	}
-	r.last, r.end = rows, end
+	r.spare, r.last, r.end = r.last, rows, end
 	return r.cfg.Rows(rows)
 }
 
@@ -122,7 +131,7 @@ func (r *rowMaker) empty(start, end int64) []Row {
 	for i := range r.last {
 		counts[i].Key, counts[i].Family, counts[i].Method = r.last[i].Of, r.last[i].Family, "exact"
 	}
-	rows := RowsOf(start, end, r.cfg.zone(), counts)
+	rows := r.rows(start, end, Cut{}, counts)
 	for i := range rows {
 		if last := &r.last[i]; r.cfg.Changes && start == r.end {
 			rows[i].RowChanges = &RowChanges{Gone: last.Distinct, GoneLow: last.Low, GoneHigh: last.High}

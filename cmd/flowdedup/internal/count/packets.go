@@ -32,7 +32,7 @@ type Counter struct {
 
 // NewCounter makes the counters that cfg asks for, which must not change afterwards.
 func NewCounter(cfg *Config) *Counter {
-	rows := &rowMaker{cfg: cfg, began: math.MinInt64, ended: math.MinInt64}
+	rows := &rowMaker{cfg: cfg, stamp: show.Timestamps{Zone: cfg.zone()}, began: math.MinInt64, ended: math.MinInt64}
 	c := &Counter{Counter: windows.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
 	rows.seen, rows.isOpen, rows.skip = c.Seen, c.IsOpen, c.Skip
 	return c

@@ -148,16 +148,17 @@ type Sighting struct {
 
 // RowsOf returns the rows of the counts of a window.
 func RowsOf(start, end int64, zone *time.Location, counts []windows.Count) []Row {
-	from, to := show.Timestamp(start, zone), show.Timestamp(end, zone)
-	rows := make([]Row, len(counts))
+	return appendRows(nil, &Row{Zone: zone, Start: start, End: end, Counted: Counted{WindowStart: show.Timestamp(start, zone), WindowEnd: show.Timestamp(end, zone)}}, counts)
+}
+
+// appendRows appends the rows of the counts of a window. They have in common what of has.
+func appendRows(rows []Row, of *Row, counts []windows.Count) []Row {
 	for i := range counts {
 		c := &counts[i]
-		rows[i] = Row{
-			Zone: zone, Start: start, End: end, Counted: Counted{from, to, c.Key, c.Family},
-			Distinct: c.Distinct, Low: c.Low, High: c.High,
-			Packets: c.Packets, Method: c.Method, MemoryBytes: c.MemoryBytes, FPR: show.Rounded(c.FPR),
-			RowChanges: rowChanges(c.Changes),
-		}
+		rows = append(rows, *of)
+		r := &rows[len(rows)-1]
+		r.Of, r.Family, r.Distinct, r.Low, r.High = c.Key, c.Family, c.Distinct, c.Low, c.High
+		r.Packets, r.Method, r.MemoryBytes, r.FPR, r.RowChanges = c.Packets, c.Method, c.MemoryBytes, c.FPR, rowChanges(c.Changes)
 	}
 	return rows
 }
@@ -175,8 +176,11 @@ type Line struct {
 	*Row
 }
 
-// NewLine returns the line of a row.
-func NewLine(h version.Heading, r *Row) Line { return Line{h, r.KindName(), r} }
+// NewLine returns the line of a row, whose rate it rounds.
+func NewLine(h version.Heading, r *Row) Line {
+	r.FPR = show.Rounded(r.FPR)
+	return Line{h, r.KindName(), r}
+}
 
 // KindName returns the kind as lines and CSV files name it.
 func (r *Row) KindName() string { return cmp.Or(r.Kind, "window") }

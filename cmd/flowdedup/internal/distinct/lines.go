@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
@@ -147,7 +148,7 @@ func rate(r float64) string { return strconv.FormatFloat(r, 'g', -1, 64) }
 func (d *csvLines) record(r *count.Row) []string {
 	cells := []string{
 		value(r.WindowStart), value(r.WindowEnd), r.Of, r.Family, number(r.Distinct), number(r.Low), number(r.High),
-		number(r.Packets), r.Method, strconv.Itoa(r.MemoryBytes), rate(r.FPR),
+		number(r.Packets), r.Method, strconv.Itoa(r.MemoryBytes), rate(show.Rounded(r.FPR)),
 	}
 	if d.more.Total || d.more.Top {
 		cells = append(cells, r.KindName())

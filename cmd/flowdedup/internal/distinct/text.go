@@ -3,6 +3,7 @@
 package distinct
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -28,8 +29,11 @@ type textTable struct {
 	heads    tableLine
 	widths   []int
 	scratch  []byte // of a line
-	open     bool   // the table has begun and not ended
-	rows     bool   // there were any
+	lines    []tableLine
+	cells    []string     // of lines
+	text     bytes.Buffer // of a window
+	open     bool         // the table has begun and not ended
+	rows     bool         // there were any
 	windows  int
 	hidden   []string
 	seenFrom string // when the run began, if that cut a window
@@ -78,7 +82,8 @@ func (d *textTable) writeRows(all []count.Row) error {
 	}
 	d.windows++
 	rows := all
-	var lines []tableLine
+	lines := d.lines[:0]
+	d.cells = d.cells[:0]
 	missing := ""
 	for len(rows) > 0 {
 		n := 1
@@ -89,20 +94,20 @@ func (d *textTable) writeRows(all []count.Row) error {
 		lines = append(lines, d.lineOf(rows[:n], len(lines) == 0))
 		rows = rows[n:]
 	}
-	var text strings.Builder
+	d.lines = lines
 	if !d.fits(lines) {
 		d.open = false
 		d.widen(lines)
 	}
-	d.begin(&text)
+	d.begin()
 	for i := range lines {
-		d.line(&text, lines[i])
+		d.line(lines[i])
 	}
 	if missing != "" && d.terminal > 0 {
-		text.WriteString(show.Wrap("  "+missing, 4, d.terminal) + "\n")
+		d.text.WriteString(show.Wrap("  "+missing, 4, d.terminal) + "\n")
 	}
-	d.top(&text, all)
-	_, err := io.WriteString(d.out, text.String())
+	d.top(all)
+	_, err := d.text.WriteTo(d.out)
 	return err
 }
 
@@ -187,9 +192,11 @@ func (d *textTable) overlap(o *overlap) error {
 	return err
 }
 
-// lineOf returns the line of a key, with its families side by side. The first one names the window.
+// lineOf returns the line of a key, with its families side by side, in d.cells. The first one names the window.
 func (d *textTable) lineOf(rows []count.Row, first bool) tableLine {
-	line := make(tableLine, len(d.heads))
+	at, end := len(d.cells), len(d.cells)+len(d.heads)
+	d.cells = append(d.cells, make(tableLine, len(d.heads))...)
+	line := d.cells[at:end:end]
 	line[1] = rows[0].Of
 	if first {
 		line[0] = d.window(&rows[0])
@@ -208,14 +215,14 @@ func (d *textTable) lineOf(rows []count.Row, first bool) tableLine {
 			line[3] = cell
 		default:
 			line[4], line[5] = cell, show.Count(r.Packets)
-			line = append(line[:6], d.moreCells(r)...)
+			line = d.moreCells(line[:6], r)
 		}
 	}
 	return line
 }
 
-// moreCells returns the cells behind the common ones of every table.
-func (d *textTable) moreCells(r *count.Row) (cells []string) {
+// moreCells appends the cells behind the common ones of every table.
+func (d *textTable) moreCells(cells tableLine, r *count.Row) tableLine {
 	switch c := r.RowChanges; {
 	case d.more.Changes && c != nil:
 		cells = append(cells, bounded(c.New, c.NewLow, c.NewHigh), bounded(c.Returning, c.ReturningLow, c.ReturningHigh),
@@ -269,8 +276,8 @@ func (d *textTable) window(r *count.Row) string {
 		d.span = window(r)
 		return "all"
 	}
-	from, _ := local(r.Zone, r.Start, r.End)
-	return from
+	from, _, layout := local(r.Zone, r.Start, r.End)
+	return from.Format(layout)
 }
 
 // cut remembers how the run cut a window.
@@ -299,9 +306,10 @@ const (
 	exact   = "2006-01-02 15:04:05.000000000 MST"
 )
 
-// local formats two times in a zone with its name, to the minute if both are at full ones.
-func local(zone *time.Location, start, end int64) (from, to string) {
-	layout := minutes
+// local returns two times in a zone, and the layout that shows them with its name: to the minute if both
+// are at full ones.
+func local(zone *time.Location, start, end int64) (from, to time.Time, layout string) {
+	layout = minutes
 	zone = cmp.Or(zone, time.UTC)
 	s, e := time.Unix(0, start).In(zone), time.Unix(0, end).In(zone)
 	switch {
@@ -310,7 +318,7 @@ func local(zone *time.Location, start, end int64) (from, to string) {
 	case s.Second()|e.Second() != 0:
 		layout = seconds
 	}
-	return s.Format(layout), e.Format(layout)
+	return s, e, layout
 }
 
 // window names a window by both of its bounds.
@@ -318,6 +326,6 @@ func window(r *count.Row) string {
 	if r.WindowStart == nil {
 		return "without a timestamp"
 	}
-	from, to := local(r.Zone, r.Start, r.End)
-	return from + " to " + to
+	from, to, layout := local(r.Zone, r.Start, r.End)
+	return from.Format(layout) + " to " + to.Format(layout)
 }

@@ -5,7 +5,6 @@ package distinct
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -58,17 +57,17 @@ const columnGap = "  "
 func width(cell string) int { return utf8.RuneCountInString(cell) }
 
 // begin begins the table, unless it has begun.
-func (d *textTable) begin(text *strings.Builder) {
+func (d *textTable) begin() {
 	if !d.open {
 		if d.rows {
-			text.WriteByte('\n')
+			d.text.WriteByte('\n')
 		}
-		d.line(text, d.heads)
+		d.line(d.heads)
 	}
 	d.open, d.rows = true, true
 }
 
-func (d *textTable) line(text *strings.Builder, cells tableLine) {
+func (d *textTable) line(cells tableLine) {
 	line := d.scratch[:0]
 	for column, cell := range cells {
 		if d.isHidden(column) {
@@ -88,7 +87,7 @@ func (d *textTable) line(text *strings.Builder, cells tableLine) {
 			line = append(line, cell...)
 		}
 	}
-	text.Write(bytes.TrimRight(line, " "))
-	text.WriteByte('\n')
+	d.text.Write(bytes.TrimRight(line, " "))
+	d.text.WriteByte('\n')
 	d.scratch = line
 }

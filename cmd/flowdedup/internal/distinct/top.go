@@ -27,7 +27,7 @@ func ranked(all []count.Top) (columns []show.Column, rows [][]string, note strin
 }
 
 // top writes the rankings of a window outside of the table.
-func (d *textTable) top(text *strings.Builder, rows []count.Row) {
+func (d *textTable) top(rows []count.Row) {
 	for i := range rows {
 		if len(rows[i].Top) == 0 {
 			continue
@@ -38,6 +38,6 @@ func (d *textTable) top(text *strings.Builder, rows []count.Row) {
 		if note != "" {
 			lines = append(lines, note)
 		}
-		text.WriteString("\n  " + strings.Join(lines, "\n  ") + "\n")
+		d.text.WriteString("\n  " + strings.Join(lines, "\n  ") + "\n")
 	}
 }

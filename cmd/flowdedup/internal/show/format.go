@@ -132,11 +132,7 @@ func Delay(ns int64) string {
 // so that columns line up. A full second has none, because many programs, such as jq, read only
 // times without fractions.
 func Timestamp(t int64, zone *time.Location) *string {
-	if t == capture.NoTime {
-		return nil
-	}
-	s := string((&Timestamps{Zone: zone}).Append(nil, t))
-	return &s
+	return (&Timestamps{Zone: zone}).Of(t)
 }
 
 // Timestamps formats packet times as Timestamp does, times of the same second much faster.
@@ -144,6 +140,20 @@ type Timestamps struct {
 	Zone   *time.Location
 	second int64
 	text   []byte // the second
+	at     int64
+	last   *string // at that time; nil for none
+}
+
+// Of returns a time as Timestamp does.
+func (s *Timestamps) Of(t int64) *string {
+	if t == capture.NoTime {
+		return nil
+	}
+	if s.last == nil || t != s.at {
+		text := string(s.Append(make([]byte, 0, 40), t))
+		s.at, s.last = t, &text
+	}
+	return s.last
 }
 
 // Append appends a time other than capture.NoTime.

@@ -8,7 +8,7 @@
 // quotient by a power of two in unary, then the rest. For n words that lie anywhere below
 // 2^w, as the words of keyed digests do, a word takes w - log2(n) + 1.5 bits: 5.3 bytes
 // for ten million words of 64 bits, and 1.3 for ten million of 32. No code takes less
-// than w - log2(n) + 1.44.
+// than w - log2(n) + 1.44. Packed takes whole bytes instead, and no sorting.
 //
 // Errors wrap ErrInvalid.
 package wordset

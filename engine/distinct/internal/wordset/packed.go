@@ -3,61 +3,137 @@
 package wordset
 
 import (
+	"encoding/binary"
 	"iter"
 	"slices"
 )
 
-// Packed is a set of words in packed blocks, for sets that are kept but rarely looked at. A nil Packed
-// is empty.
+// Packed is a set of words in the groups in which they came, for sets that are kept and looked at once. A
+// group has all words with the same top bits, in any order. A word takes the whole bytes of its other bits.
+// The zero value is empty.
 type Packed struct {
-	blocks [][]byte
+	bytes []byte
+	shift uint   // of a word to the number of its group
+	next  uint64 // number behind the last group
 }
 
-// Pack packs blocks of ascending words.
-func Pack(blocks iter.Seq[[]uint64]) *Packed {
-	p, packed := new(Packed), []byte(nil)
-	for block := range blocks {
-		packed = AppendBlock(slices.Grow(packed[:0], 8*len(block)), block)
-		p.blocks = append(p.blocks, slices.Clone(packed))
+// Reset forgets the words, and makes room for some of other groups: a word has shift bits below the number of its
+// group.
+func (p *Packed) Reset(shift uint, words uint64) {
+	*p = Packed{bytes: slices.Grow(p.bytes[:0], int(words)*p.size(shift)+int(words)/2), shift: shift}
+}
+
+// smallPacked is the size up to which an empty Packed keeps its memory for another set.
+const smallPacked = 512 << 10
+
+// Free forgets the words, and gives back much memory.
+func (p *Packed) Free() {
+	if p.bytes = p.bytes[:0]; cap(p.bytes) > smallPacked {
+		p.bytes = nil
 	}
-	return p
 }
 
-// Words yields the words in ascending order.
-func (p *Packed) Words(yield func(uint64) bool) {
-	next := p.Blocks()
-	for block := next(); len(block) > 0; block = next() {
-		for _, word := range block {
-			if !yield(word) {
-				return
+// size returns the bytes of a word.
+func (*Packed) size(shift uint) int { return int(shift+7) / 8 }
+
+// Add adds the next group. Numbers of groups ascend.
+func (p *Packed) Add(group uint64, words []uint64) {
+	skipped, size := group-p.next, p.size(p.shift)
+	head := uint64(len(words)) << 1
+	if skipped > 0 {
+		head |= 1
+	}
+	b := binary.AppendUvarint(p.bytes, head)
+	if skipped > 0 {
+		b = binary.AppendUvarint(b, skipped)
+	}
+	at := len(b)
+	b = slices.Grow(b, len(words)*size+8) // the last word is written whole, too
+	whole := b[:cap(b)]
+	for _, word := range words {
+		binary.LittleEndian.PutUint64(whole[at:at+8], word)
+		at += size
+	}
+	p.bytes, p.next = b[:at], group+1
+}
+
+// Groups yields the groups with their numbers. The words of a group are valid until the next.
+func (p *Packed) Groups(yield func(group uint64, words []uint64) bool) {
+	var r Reader
+	for r.Reset(p); r.Next() && yield(r.group, r.Words); {
+	}
+}
+
+// Reader reads the groups of a Packed.
+type Reader struct {
+	First, Last uint64   // the words that the group may have
+	Words       []uint64 // of the group
+	from        *Packed
+	at          int
+	group       uint64
+}
+
+// Reset begins before the first group of p.
+func (r *Reader) Reset(p *Packed) { *r = Reader{Words: r.Words[:0], from: p, group: ^uint64(0)} }
+
+// Next reads the next group. Behind the last it reports false, and there are no words.
+func (r *Reader) Next() bool {
+	p := r.from
+	r.Words = r.Words[:0]
+	if r.at == len(p.bytes) {
+		return false
+	}
+	head, n := binary.Uvarint(p.bytes[r.at:])
+	r.at, r.group = r.at+n, r.group+1
+	if head&1 != 0 {
+		skipped, n := binary.Uvarint(p.bytes[r.at:])
+		r.at, r.group = r.at+n, r.group+skipped
+	}
+	below := uint64(1)<<p.shift - 1
+	r.First = r.group << p.shift
+	r.Last = r.First | below
+	r.Words = slices.Grow(r.Words, int(head>>1))[:head>>1]
+	size, whole := p.size(p.shift), p.bytes[:cap(p.bytes)]
+	for i := range r.Words {
+		r.Words[i] = r.First | binary.LittleEndian.Uint64(whole[r.at:r.at+8])&below
+		r.at += size
+	}
+	return true
+}
+
+// fewPairs is the number of pairs of words up to which all pairs are compared.
+const fewPairs = 1 << 10
+
+// Common returns how many words two sets have in common, and may change their order.
+func Common(a, b []uint64) (both int) {
+	if len(a)*len(b) <= fewPairs {
+		for _, x := range a {
+			for _, y := range b {
+				if x == y {
+					both++
+				}
 			}
 		}
+		return both
 	}
+	slices.Sort(a)
+	slices.Sort(b)
+	for len(a) > 0 && len(b) > 0 {
+		x, y := a[0], b[0]
+		if x == y {
+			both++
+		}
+		if x <= y {
+			a = a[1:]
+		}
+		if y <= x {
+			b = b[1:]
+		}
+	}
+	return both
 }
 
-// Blocks returns a function that returns the blocks one after the other, and nil behind the last
-// block. Each is valid until the next.
-func (p *Packed) Blocks() func() []uint64 {
-	var left [][]byte
-	var block []uint64
-	if p != nil {
-		left = p.blocks
-	}
-	return func() []uint64 {
-		if len(left) == 0 {
-			return nil
-		}
-		var err error
-		if block, err = Block(block[:0], left[0]); err != nil {
-			panic("wordset: Packed: " + err.Error()) // an error in its own block is a bug
-		}
-		left = left[1:]
-		return block
-	}
-}
-
-// Blocks cuts ascending words, of which there are about n, into blocks of 8192, the last block shorter.
-// Each is valid until the next.
+// Blocks cuts n words, which ascend, into blocks for AppendBlock. A block is valid until the next.
 func Blocks(words iter.Seq[uint64], n uint64) iter.Seq[[]uint64] {
 	return func(yield func([]uint64) bool) {
 		block := make([]uint64, 0, min(n, maxBlock))
@@ -74,22 +150,4 @@ func Blocks(words iter.Seq[uint64], n uint64) iter.Seq[[]uint64] {
 			yield(block)
 		}
 	}
-}
-
-// Common returns how many words two ascending sets have in common, as far as the words of both are at most
-// the last word of either, and how many words of each this is.
-func Common(a, b []uint64) (both, ofA, ofB int) {
-	for ofA < len(a) && ofB < len(b) {
-		x, y := a[ofA], b[ofB]
-		if x == y {
-			both++
-		}
-		if x <= y {
-			ofA++
-		}
-		if y <= x {
-			ofB++
-		}
-	}
-	return both, ofA, ofB
 }

@@ -56,8 +56,8 @@ func TestSize(t *testing.T) {
 	for _, width := range []uint{32, 64} {
 		words := random(9, width, 100_000)
 		bytes := 0
-		for _, b := range Pack(Blocks(slices.Values(words), uint64(len(words)))).blocks {
-			bytes += len(b)
+		for block := range Blocks(slices.Values(words), uint64(len(words))) {
+			bytes += len(AppendBlock(nil, block))
 		}
 		size := 8 * float64(bytes) / float64(len(words))
 		want := float64(width) - math.Log2(float64(len(words))) + 1.5
@@ -67,19 +67,64 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestPacked unpacks sets of several blocks.
+// TestPacked unpacks sets in groups of different sizes, some of them in memory of other sets. In groups of two a word
+// takes its bytes and a byte at most.
 func TestPacked(t *testing.T) {
-	for _, n := range []int{0, 1, maxBlock, maxBlock + 1, 30_000} {
-		words := random(uint64(n), 64, n)
-		p := Pack(Blocks(slices.Values(words), uint64(len(words))))
-		if got := slices.Collect(p.Words); !slices.Equal(got, words) {
-			t.Errorf("%d words: %d came back", n, len(got))
-		}
-		for word := range p.Words { // and stop
-			if word != words[0] {
-				t.Errorf("first word %d, want %d", word, words[0])
+	var p Packed
+	for _, n := range []int{0, 1, 5000, 70, 30_000, 2} {
+		for _, shift := range []uint{64, 63, 57, 50, 40, 8, 3, 1} {
+			words := random(uint64(n), 64, n)
+			if shift <= 8 {
+				words = random(uint64(n), 15, n)
 			}
-			break
+			p.Reset(shift, uint64(len(words)))
+			for left := words; len(left) > 0; {
+				group, end := left[0]>>shift, 1
+				for end < len(left) && left[end]>>shift == group {
+					end++
+				}
+				p.Add(group, left[:end])
+				left = left[end:]
+			}
+			var got []uint64
+			for group, words := range p.Groups {
+				for _, word := range words {
+					if word>>shift != group {
+						t.Fatalf("%d words, %d bits: word %#x in group %#x", n, shift, word, group)
+					}
+				}
+				got = append(got, words...)
+			}
+			if !slices.Equal(got, words) {
+				t.Errorf("%d words, %d bits: %d came back", n, shift, len(got))
+			}
+			if most := len(words) * 8; n == 30_000 && shift == 50 && len(p.bytes) > most {
+				t.Errorf("%d words, %d bits: %d bytes, at most %d", n, shift, len(p.bytes), most)
+			}
+		}
+	}
+	p.Reset(50, 1<<20)
+	if p.Free(); cap(p.bytes) > smallPacked {
+		t.Errorf("no words have %d bytes", cap(p.bytes))
+	}
+}
+
+// TestCommon compares small and large sets, in any order, with a map.
+func TestCommon(t *testing.T) {
+	for _, n := range [][2]int{{0, 3}, {1, 1}, {8, 8}, {3, 5000}, {200, 100}, {4000, 5000}} {
+		a, b := random(1, 13, n[0]), random(2, 13, n[1])
+		want, have := 0, map[uint64]bool{}
+		for _, x := range a {
+			have[x] = true
+		}
+		for _, y := range b {
+			if have[y] {
+				want++
+			}
+		}
+		rand.Shuffle(len(a), func(i, j int) { a[i], a[j] = a[j], a[i] })
+		if got := Common(a, b); got != want {
+			t.Errorf("%d and %d words: %d in common, want %d", len(a), len(b), got, want)
 		}
 	}
 }
