@@ -168,6 +168,9 @@ func (g *Identity) datagram(b *capture.Batch, from, i int, h *headers.Header) {
 		return
 	}
 	m.Len = min(m.Len, g.limit)
+	if g.masks == nil {
+		return
+	}
 	d := datagramOf(h, data)
 	d.end = d.ip + min(d.end-d.ip, g.limit) // what is not compared says nothing
 	g.leaveOut(i, &d)

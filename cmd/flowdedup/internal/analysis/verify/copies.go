@@ -12,6 +12,7 @@ import (
 // inputPacket is a packet of the input that is remembered.
 type inputPacket struct {
 	identity digest.Digest
+	link     uint64 // of recent: finding an identity reads these two alone
 	time     int64
 	number   uint64 // in the input, from 1
 	judged   uint64 // the same without undecidable packets
@@ -21,7 +22,6 @@ type inputPacket struct {
 	unfit    bool
 	doubtful bool   // its original may have been forgotten before it came
 	pending  uint32 // in the latest sighting of an identity: how many of it are pending
-	link     uint64 // of recent
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
 	// keptBefore is the place, plus 1, of the latest kept sighting of its identity before it,
 	// elsewhere of the latest kept sighting before it whose point is not keptBefore's. They are

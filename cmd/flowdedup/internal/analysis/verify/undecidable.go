@@ -38,7 +38,7 @@ func newUndecidable(cfg *identity.Config) *undecidable {
 
 // is reports whether packet i of b, which h describes, must stay.
 func (u *undecidable) is(b *capture.Batch, i int, h *headers.Header) bool {
-	f := b.Frames[i]
+	f := &b.Frames[i]
 	if h.Version == 0 {
 		return u.isFrame(b, i, h)
 	}
@@ -64,13 +64,14 @@ func (u *undecidable) is(b *capture.Batch, i int, h *headers.Header) bool {
 	if !cut {
 		return false
 	}
-	f.CapLen = uint32(min(uint64(f.CapLen), uint64(h.End), end))
-	if f.CapLen <= h.Start {
+	compared := *f
+	compared.CapLen = uint32(min(uint64(f.CapLen), uint64(h.End), end))
+	if compared.CapLen <= h.Start {
 		return true
 	}
-	p := part{data: b.Buf[f.Data+h.Start : f.Data+f.CapLen], whole: whole - uint64(h.Start), ignore: u.ignore, tunnels: u.tunnels}
-	p.room = uint64(max(b.Frames[i].CapLen, f.WireLen)) - uint64(h.Start)
-	return !p.isKnown() && !u.isKnownInside(b, f, whole)
+	p := part{data: b.Buf[f.Data+h.Start : f.Data+compared.CapLen], whole: whole - uint64(h.Start), ignore: u.ignore, tunnels: u.tunnels}
+	p.room = uint64(max(f.CapLen, f.WireLen)) - uint64(h.Start)
+	return !p.isKnown() && !u.isKnownInside(b, compared, whole)
 }
 
 // isKnownInside reports whether a packet in a tunnel, that identities do not open, is known.

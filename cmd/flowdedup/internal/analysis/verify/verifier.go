@@ -174,32 +174,43 @@ func (v *Verifier) join(b *capture.Batch) {
 	v.check(b)
 }
 
+// runLen is how many packets are decoded before they are looked for: their memory stays in the cache.
+const runLen = 256
+
 // check checks packets in the order of the output.
 func (v *Verifier) check(b *capture.Batch) {
-	n := len(b.Frames)
+	written := v.strip(&v.written, b)
+	for from := 0; from < len(b.Frames); from += runLen {
+		v.run(b, written, from, min(runLen, len(b.Frames)-from))
+	}
+}
+
+// run checks n packets from number from on: written has them as the output does.
+func (v *Verifier) run(b, written *capture.Batch, from, n int) {
 	v.headers, v.digests = capture.Resize(v.headers, n), capture.Resize(v.digests, n)
-	v.decoder.Decode(v.headers, b, 0)
-	messages := v.identity.FromHeaders(b, 0, v.headers)
+	v.decoder.Decode(v.headers, b, from)
+	messages := v.identity.FromHeaders(b, from, v.headers)
 	messages.Sum(v.digests, v.digester)
-	v.doubted = capture.Resize(v.doubted, n)
-	clear(v.doubted)
+	v.copies.warm(v.digests)
+	v.doubted = capture.Zeroed(v.doubted, n)
 	for _, d := range messages.Doubts() {
 		v.doubted[d.Number] = v.headers[d.Number].Version == 0
 	}
 	var within []uint64
 	if v.within != nil {
-		within = v.within.Points(b, 0, n)
+		within = v.within.Points(b, from, n)
 	}
-	written := v.strip(&v.written, b)
-	v.copies.warm(v.digests)
-	for i := range n {
+	for k := range n {
+		i, h := from+k, &v.headers[k]
 		v.report.Packets++
-		s := inputPacket{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending, unfit: v.unfit.is(b, i, &v.headers[i])}
+		var s inputPacket // without a literal, which would be copied
+		s.identity, s.time, s.number, s.state = v.digests[k], b.Frames[i].Time, v.report.Packets, pending
+		s.point, s.unfit = placeOf(b, i), v.unfit.is(b, i, h)
 		if within != nil {
-			s.within = within[i]
+			s.within = within[k]
 		}
 		left := v.compare(b, written, i, &s)
-		if v.undecidable != nil && (v.doubted[i] || v.undecidable.is(b, i, &v.headers[i])) {
+		if v.undecidable != nil && (v.doubted[k] || v.undecidable.is(b, i, h)) {
 			v.stay(&s)
 			continue
 		}
