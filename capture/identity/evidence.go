@@ -101,15 +101,18 @@ func (g *Identity) doubtHeaders(b *capture.Batch, from, first int, h []headers.H
 // doubtHeader looks at frame from+i, which h describes, and which addNonIP does not have.
 func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header) {
 	d, f := b.Data(from+i), &b.Frames[from+i]
-	if g.kind == Frame && f.CapLen < f.WireLen || isTruncated(h, b, from+i) {
-		g.out.truncated++
-	}
 	end, limit := h.End, uint64(h.Start)+uint64(g.limit)
 	if g.kind == Frame {
 		limit = uint64(g.limit) + uint64(g.tagBytes(h))
 	}
 	whole := g.kind != Frame || f.CapLen >= f.WireLen && uint64(len(d)) <= limit
 	end = uint32(min(uint64(end), limit))
+	if whole && h.Version != 0 && h.WireEnd(d) <= uint64(end) {
+		return // nearly every frame
+	}
+	if g.kind == Frame && f.CapLen < f.WireLen || isTruncated(h, b, from+i) {
+		g.out.truncated++
+	}
 	if h.Version == 0 {
 		if h.Wire > end-h.Start {
 			g.out.doubt(i, inconclusive)

@@ -30,7 +30,7 @@ type recent struct {
 
 // newRecent returns a queue with a table for n sightings, which grows.
 func newRecent(n uint64) recent {
-	return recent{heads: make([]uint64, max(chunkLen, 2<<bits.Len64(n))), odd: rand.Uint64() | 1}
+	return recent{heads: make([]uint64, max(chunkLen, 8<<bits.Len64(n))), odd: rand.Uint64() | 1}
 }
 
 // len returns how many sightings are remembered.

@@ -54,7 +54,7 @@ func isRefused(ip []byte) bool {
 		return ip[7] == 0
 	}
 	size := 4 * int(ip[0]&15)
-	wrong := len(ip) >= size && anyOf(ip[10:12]) && ones(ip[:size]) != 0xffff
+	wrong := len(ip) >= size && ip[10]|ip[11] != 0 && ones(ip[:size]) != 0xffff
 	return ip[8] == 0 || wrong
 }
 
