@@ -12,6 +12,7 @@ import (
 type TimesError struct {
 	Input string
 	What  string
+	Whole bool // it is about all packets of the input, which has ended
 }
 
 // Error names the input.
@@ -58,13 +59,13 @@ func (r *reader) noteTimes(b *capture.Batch) {
 	}
 	if p, ok := r.format.(*pcap); ok && p.invalid > 0 && !r.times.reported {
 		r.times.reported = true
-		r.note(&TimesError{r.name, fmt.Sprintf("fractions of a second are above %d, as %d of the first %d packets have it: such packets count as without a time%s",
+		r.note(&TimesError{Input: r.name, What: fmt.Sprintf("fractions of a second are above %d, as %d of the first %d packets have it: such packets count as without a time%s",
 			p.second()-1, p.invalid, r.times.all, p.likely())})
 	}
 	if r.err != nil && !r.ended {
 		r.ended = true
 		if r.times.allEqual() {
-			r.note(&TimesError{r.name, fmt.Sprintf("all %d packets have the same time: windows of time say nothing about them, and equal packets count as copies however far apart they were", r.times.packets)})
+			r.note(&TimesError{Input: r.name, What: fmt.Sprintf("all %d packets have the same time: windows of time say nothing about them", r.times.packets), Whole: true})
 		}
 	}
 }

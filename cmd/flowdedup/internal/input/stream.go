@@ -57,6 +57,9 @@ func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Tas
 	err := s.packets.Run(ctx, workers, func() pipeline.Task {
 		return &filteredTask{Task: task(), ctx: ctx, stream: s}
 	})
+	if context.Cause(ctx) != io.EOF {
+		s.warnings.emitWhole()
+	}
 	if late := s.Late(); late != nil && *late > 0 {
 		s.warnings.note(fmt.Errorf("%d packets arrived more than %v after later ones of other inputs, and are out of order: duplicates among them may remain; use a larger --merge-wait",
 			*late, s.mergeWait))
@@ -248,6 +251,7 @@ func (s *Stream) Damaged(err error) bool { return s.warnings.damaged() || captur
 type warnings struct {
 	mu        sync.Mutex
 	emit      func(error)
+	whole     []error // about whole inputs; nothing where a part ended before: reading is ahead by chance
 	hadDamage bool
 	ended     bool
 }
@@ -265,14 +269,29 @@ func (w *warnings) warn(err error) {
 // note passes on a warning about something other than damage. The manual has a remedy for wrong
 // times.
 func (w *warnings) note(err error) {
-	if times := (*pcapfile.TimesError)(nil); errors.As(err, &times) {
+	times := (*pcapfile.TimesError)(nil)
+	if errors.As(err, &times) {
 		err = fmt.Errorf("%w (the manual, windows.md)", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.ended && w.emit != nil {
+	switch {
+	case w.ended || w.emit == nil:
+	case times != nil && times.Whole:
+		w.whole = append(w.whole, err)
+	default:
 		w.emit(err)
 	}
+}
+
+// emitWhole passes on the warnings about whole inputs.
+func (w *warnings) emitWhole() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, err := range w.whole {
+		w.emit(err)
+	}
+	w.whole = nil
 }
 
 func (w *warnings) damaged() bool {

@@ -95,7 +95,7 @@ type rotating struct {
 func (s *Set) openRotation(name string, derived bool) (destination, error) {
 	opt := s.cfg.Rotate
 	opt.Derived, opt.Inputs = derived, rotate.InputInfos(s.cfg.Inputs)
-	opt.Warn = func(err error) { s.cfg.Log.Warn(name, "error", err) }
+	opt.Warn = s.warner(name, name)
 	opt.Completed = func(file string, packets uint64) {
 		s.cfg.Log.Info("file complete", "file", file, "packets", packets)
 	}

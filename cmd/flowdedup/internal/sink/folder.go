@@ -78,7 +78,7 @@ func (s *Set) openFolder(ctx context.Context, name string, derived bool) (_ dest
 			return nil, err
 		}
 		file.CompressAs(endingOf(input))
-		writer := pcapfile.NewWriter(file, pcapfile.WriterOptions{Derived: derived, Warn: func(err error) { s.cfg.Log.Warn(to, "error", err) }})
+		writer := pcapfile.NewWriter(file, pcapfile.WriterOptions{Derived: derived, Warn: s.warner(name, to)})
 		d.files = append(d.files, &mirrored{single: single{file: file, writer: writer, log: s.cfg.Log}})
 	}
 	return d, nil

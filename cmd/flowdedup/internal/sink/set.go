@@ -113,6 +113,8 @@ type Set struct {
 	sliced   strip.SliceStats
 	writing  *output // the output that a caller of Write writes to itself
 	ending   bool    // no more is written
+
+	last lastWarnings
 }
 
 // New returns a set with nothing open. When ctx is done, the run is to end, and blocked
@@ -205,7 +207,7 @@ func (s *Set) openFile(ctx context.Context, name string, kept bool) (destination
 	}
 	writer := pcapfile.NewWriter(file, pcapfile.WriterOptions{
 		Merged: s.cfg.Rotate.Merged, Derived: derived, Format: pcapfile.FormatOf(name), Commented: s.cfg.Rotate.Commented,
-		Warn: func(err error) { s.cfg.Log.Warn(name, "error", err) },
+		Warn: s.warner(name, name),
 	})
 	return &single{file: file, writer: writer, live: s.cfg.Live, log: s.cfg.Log}, nil
 }

@@ -23,10 +23,11 @@ import (
 
 // noted is a destination that records its calls.
 type noted struct {
-	fail   error // of Write
-	lazy   bool  // it takes packets, and writes none for now
-	end    error // of commit
-	again  bool  // it can be tried again
+	fail   error  // of Write
+	lazy   bool   // it takes packets, and writes none for now
+	end    error  // of commit
+	ends   func() // commit calls it; nil for nothing
+	again  bool   // it can be tried again
 	taken  []uint64
 	out    uint64
 	lost   uint64
@@ -51,7 +52,12 @@ func (d *noted) note(event string, err error) error {
 	return err
 }
 
-func (d *noted) commit() error   { return d.note("commit", d.end) }
+func (d *noted) commit() error {
+	if d.ends != nil {
+		d.ends()
+	}
+	return d.note("commit", d.end)
+}
 func (d *noted) keep(bool) error { return d.note("keep", nil) }
 func (d *noted) discard() error  { return d.note("discard", nil) }
 func (d *noted) retries() bool   { return d.again }
@@ -96,6 +102,34 @@ func TestSet(t *testing.T) {
 	}
 	if err := s.Commit(); err != nil || fmt.Sprint(kept.events, removed.events) != "[commit] [commit]" {
 		t.Errorf("%v, %q, %q", err, kept.events, removed.events)
+	}
+}
+
+// TestLastWarnings has two outputs warn as they end, the second first.
+func TestLastWarnings(t *testing.T) {
+	a, b := &noted{}, &noted{}
+	s, logged, _ := newSet(false, a, b)
+	second := make(chan struct{})
+	a.ends = func() {
+		<-second
+		s.warner("a", "a/1")(errFull)
+	}
+	b.ends = func() {
+		s.warner("b", "b")(errFull)
+		close(second)
+	}
+	s.warner("b", "early")(errFull)
+	if err := s.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, word := range strings.Fields(logged.String()) {
+		if name, ok := strings.CutPrefix(word, "msg="); ok {
+			order = append(order, name)
+		}
+	}
+	if !slices.Equal(order, []string{"early", "a/1", "b"}) {
+		t.Errorf("logged %s", logged)
 	}
 }
 

@@ -176,7 +176,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	if err := errors.Join(cli.CheckFlags(cmd.Flags()), f.Part.Check()); err != nil {
 		return nil, err
 	}
-	if err := f.checkLandmark(cmd); err != nil {
+	if err := f.checkWindow(cmd); err != nil {
 		return nil, err
 	}
 	if err := f.within.Check(&f.copies); err != nil {
@@ -217,13 +217,16 @@ func (f *flags) applyReader(cmd *cobra.Command, cfg *config) {
 	}
 }
 
-// checkLandmark rejects flags that have no meaning for this kind of window.
-func (f *flags) checkLandmark(cmd *cobra.Command) error {
+// checkWindow rejects flags that have no meaning for this kind of window.
+func (f *flags) checkWindow(cmd *cobra.Command) error {
 	if err := cli.CheckZone(cmd.Flags(), f.copies.Window); err != nil {
 		return err
 	}
 	if f.copies.Window.Landmark && (f.copies.Refresh || cmd.Flags().Changed("tolerance")) {
 		return cli.Usagef("a landmark window ends at its boundary: it takes no --refresh and no --tolerance")
+	}
+	if f.copies.Window.Packets > 0 && cmd.Flags().Changed("tolerance") {
+		return cli.Usagef("--tolerance is a time: give a --window of so many more packets")
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type inputPacket struct {
 	state    state
 	unfit    bool
 	doubtful bool   // its original may have been forgotten before it came
+	joined   bool   // with Config.Refresh and Config.Across: it shares its window with a packet of another point
 	pending  uint32 // in the latest sighting of an identity: how many of it are pending
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
 	// keptBefore is the place, plus 1, of the latest kept sighting of its identity before it,
@@ -119,13 +120,14 @@ func (c *copies) date(s *inputPacket) {
 func (c *copies) add(s *inputPacket) {
 	c.date(s)
 	switch {
-	case s.state == kept:
+	case s.state == kept: // dedup may have kept it in the place of its original
+		s.joined = c.cfg.Refresh && c.cfg.Across && c.isCopy(s)
 	case !c.isCopy(s) && !c.isCopyOfMoved(s):
 		if s.doubtful = c.mayBeAmong(&c.forgotten, s); s.doubtful && c.cfg.Refresh {
 			c.forgotten.note(s) // if it is a copy, others may be copies of it
 		}
 	case c.cfg.Refresh:
-		s.state = kept
+		s.state, s.joined = kept, true
 	default:
 		return
 	}
@@ -296,9 +298,8 @@ func (c *copies) settle(place uint64) {
 // the first of them, plus 1, or 0.
 func (c *copies) settleCopies(place uint64) (first uint64) {
 	latest := c.at(place)
-	for todo := []uint64{place}; len(todo) > 0; {
+	for todo := []uint64{place}; len(todo) > 0; todo = todo[1:] {
 		k := c.at(todo[0])
-		todo = todo[1:]
 		for at := place + 1; at > c.first && latest.pending > 0; {
 			s := c.at(at - 1)
 			if s.state == pending && c.copies(s, k) {
@@ -306,6 +307,10 @@ func (c *copies) settleCopies(place uint64) (first uint64) {
 				if c.cfg.Refresh {
 					to = kept
 					todo = append(todo, at-1)
+					if s.joined = true; c.cfg.Across && !k.joined { // k may be the original of packets of its own point now
+						k.joined = true
+						todo = append(todo, todo[0])
+					}
 				}
 				c.done(s, to)
 				first = at
@@ -324,7 +329,7 @@ func (c *copies) copies(s, k *inputPacket) bool {
 	switch {
 	case k.unfit && !s.unfit, s.unfit != k.unfit && (c.cfg.Packets > 0 || c.cfg.Across):
 		return false
-	case s.within != k.within, c.cfg.Across && s.point == k.point, c.cfg.Within&traits.PointLAN != 0 && s.point.lan != k.point.lan:
+	case s.within != k.within, c.cfg.Across && s.point == k.point && !k.joined, c.cfg.Within&traits.PointLAN != 0 && s.point.lan != k.point.lan:
 		return false
 	case c.cfg.Landmark:
 		return c.shareWindow(s, k)

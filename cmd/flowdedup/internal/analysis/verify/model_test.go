@@ -15,12 +15,13 @@ import (
 func model(cfg *Config, in []packet) (lost []uint64) {
 	seen := make([]bool, len(in)) // kept, or with Refresh copies of what was seen
 	copied := make([]bool, len(in))
+	joined := make([]bool, len(in)) // shares its window with a packet of another point
 	for i := range in {
 		seen[i] = !in[i].removed
 	}
 	near := func(i, k int) bool {
 		switch {
-		case in[i].content != in[k].content, cfg.Across && in[i].point == in[k].point, cfg.Within != 0 && in[i].point != in[k].point:
+		case in[i].content != in[k].content, cfg.Across && in[i].point == in[k].point && !joined[k], cfg.Within != 0 && in[i].point != in[k].point:
 			return false
 		case cfg.Landmark && cfg.Packets > 0:
 			return i/int(cfg.Packets) == k/int(cfg.Packets)
@@ -31,14 +32,19 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 		}
 		return cfg.Window == 0 || max(in[i].time, in[k].time)-min(in[i].time, in[k].time) <= int64(cfg.Window+cfg.Tolerance)
 	}
-	for again := true; again; {
+	for n, again := 0, false; again || n < len(in); {
+		if !again {
+			for k := range n {
+				joined[n] = joined[n] || cfg.Refresh && seen[n] && seen[k] && near(n, k)
+			}
+			n++
+		}
 		again = false
-		for i := range in {
-			for k := range in {
+		for i := range n {
+			for k := range n {
 				if !copied[i] && in[i].removed && seen[k] && near(i, k) {
-					copied[i] = true
-					seen[i] = cfg.Refresh
-					again = cfg.Refresh
+					copied[i], seen[i], again = true, cfg.Refresh, true
+					joined[i], joined[k] = cfg.Refresh, joined[k] || cfg.Refresh && i < k
 				}
 			}
 		}
@@ -121,6 +127,30 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestRefreshAcross lets copies restart the window of an original of another point, whatever points
+// they are from.
+func TestRefreshAcross(t *testing.T) {
+	cfg := Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: 1 << 24, Refresh: true, Across: true}
+	for name, c := range map[string]struct {
+		in   []packet
+		lost uint64
+	}{
+		"restarted":        {[]packet{{}, {time: 8, point: 1, removed: true}, {time: 16, point: 1, removed: true}}, 0},
+		"over":             {[]packet{{}, {time: 8, point: 1, removed: true}, {time: 19, point: 1, removed: true}}, 1},
+		"one point":        {[]packet{{}, {time: 8, removed: true}}, 1},
+		"a copy was kept":  {[]packet{{removed: true}, {time: 8, point: 1}, {time: 16, point: 1, removed: true}}, 0},
+		"another original": {[]packet{{}, {time: 8, point: 1, removed: true}, {time: 9, removed: true}, {time: 16, point: 1}, {time: 24, point: 1, removed: true}}, 0},
+		"the last copy":    {[]packet{{removed: true}, {time: 3, point: 1, removed: true}, {time: 11, point: 1, removed: true}, {time: 10, point: 1}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, dup := split(c.in)
+			if r := verify(t, cfg, c.in, out, dup); r.Lost != c.lost || r.Unknown != 0 {
+				t.Errorf("%+v, want lost %d", r, c.lost)
+			}
+		})
+	}
+}
+
 var configs = []Config{
 	{Window: 10},
 	{Window: 10, Tolerance: 3},
@@ -130,6 +160,8 @@ var configs = []Config{
 	{Window: 12, Within: traits.PointInterface},
 	{Window: 6, Refresh: true},
 	{Packets: 3, Refresh: true},
+	{Window: 6, Refresh: true, Across: true},
+	{Packets: 8, Refresh: true, Across: true},
 	{Window: 12, Landmark: true},
 	{Window: 10, Landmark: true, Across: true},
 	{Packets: 5, Landmark: true},

@@ -36,7 +36,9 @@ type Config struct {
 	Across    bool               // copies come from another capture point
 	Within    traits.PointFields // copies have these in common
 	Groups    traits.Groups      // identifiers of Within's fields that count as equal
-	Refresh   bool               // a copy may copy a copy
+	// Refresh says that a copy may copy a copy. With Across the copies may be from one point, as a copy
+	// restarts the window of an original of another point.
+	Refresh bool
 	// AnyChecksum says that packets with wrong checksums may be the originals of others.
 	AnyChecksum bool
 	// Unordered says that times start again, as at the begin of the next input if inputs were not merged.
