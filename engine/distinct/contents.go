@@ -129,9 +129,10 @@ func exactWords(words []uint64, lines []layout.Line, i int) []uint64 {
 		return words
 	}
 	width, shift := layout.ExactCellBits(len(lines)), layout.ExactRemainderBits(len(lines))
-	for _, cells := range lines[i] {
-		for ; cells != 0; cells >>= width {
-			words = append(words, uint64(i)<<shift|(cells&(1<<width-1)-1))
+	first, mask := uint64(i)<<shift, uint64(1)<<width-1
+	for _, cells := range &lines[i] {
+		for ; cells != 0; cells >>= width & 63 {
+			words = append(words, first|(cells&mask-1))
 		}
 	}
 	return words

@@ -43,7 +43,7 @@ func newBudget(cfg *Config) budget {
 
 // changesPart is the part of the budget that counters have where Changes are counted. The
 // elements of two windows that closed take up to four fifths of the memory that their
-// counters had, each.
+// counters had, or leastShare, each.
 const changesPart = 3
 
 // LeastBudget returns the least Budget that can be kept.

@@ -94,6 +94,7 @@ type comparison struct {
 	left               bool           // old has a group
 	rest, level        uint
 	newer, older, both int
+	match              wordset.Matcher
 	words              []uint64                    // scratch
 	each               func(uint64, []uint64) bool // add, as a value that is made once
 }
@@ -158,7 +159,7 @@ func (c *comparison) add(group uint64, all []uint64) bool {
 	first := group << c.rest
 	for last := first | (1<<c.rest - 1); c.left && c.old.First <= last; c.next() {
 		if first <= c.old.Last {
-			c.both += wordset.Common(words, c.old.Words)
+			c.both += c.match.Common(words, c.old.Words)
 		}
 		if c.old.Last > last {
 			break

@@ -9,10 +9,12 @@ import (
 )
 
 // Packed is a set of words in the groups in which they came, for sets that are kept and looked at once. A
-// group has all words with the same top bits, in any order. A word takes the whole bytes of its other bits.
-// The zero value is empty.
+// group has all words with the same top bits, in any order. A word takes the whole bytes of its other bits, or 8 bytes
+// in a small set, which needs no unpacking. The zero value is empty.
 type Packed struct {
 	bytes []byte
+	whole []uint64 // groups of a small set, each behind the number of its words
+	small bool
 	shift uint   // of a word to the number of its group
 	next  uint64 // number behind the last group
 }
@@ -20,15 +22,23 @@ type Packed struct {
 // Reset forgets the words, and makes room for some of other groups: a word has shift bits below the number of its
 // group.
 func (p *Packed) Reset(shift uint, words uint64) {
-	*p = Packed{bytes: slices.Grow(p.bytes[:0], int(words)*p.size(shift)+int(words)/2), shift: shift}
+	*p = Packed{bytes: p.bytes[:0], whole: p.whole[:0], small: words <= smallSet, shift: shift}
+	if p.small {
+		p.whole = slices.Grow(p.whole, int(words+words/2))
+	} else {
+		p.bytes = slices.Grow(p.bytes, int(words)*p.size(shift)+int(words)/2)
+	}
 }
+
+// smallSet is the number of words up to which they are not packed. They take 72 KiB, as the smallest counter may.
+const smallSet = 6 << 10
 
 // smallPacked is the size up to which an empty Packed keeps its memory for another set.
 const smallPacked = 512 << 10
 
 // Free forgets the words, and gives back much memory.
 func (p *Packed) Free() {
-	if p.bytes = p.bytes[:0]; cap(p.bytes) > smallPacked {
+	if p.bytes, p.whole = p.bytes[:0], p.whole[:0]; cap(p.bytes) > smallPacked {
 		p.bytes = nil
 	}
 }
@@ -36,8 +46,12 @@ func (p *Packed) Free() {
 // size returns the bytes of a word.
 func (*Packed) size(shift uint) int { return int(shift+7) / 8 }
 
-// Add adds the next group. Numbers of groups ascend.
+// Add adds the next group, which has a word. Numbers of groups ascend.
 func (p *Packed) Add(group uint64, words []uint64) {
+	if p.small {
+		p.whole = append(append(p.whole, uint64(len(words))), words...)
+		return
+	}
 	skipped, size := group-p.next, p.size(p.shift)
 	head := uint64(len(words)) << 1
 	if skipped > 0 {
@@ -69,19 +83,28 @@ type Reader struct {
 	First, Last uint64   // the words that the group may have
 	Words       []uint64 // of the group
 	from        *Packed
+	unpacked    []uint64
 	at          int
 	group       uint64
 }
 
 // Reset begins before the first group of p.
-func (r *Reader) Reset(p *Packed) { *r = Reader{Words: r.Words[:0], from: p, group: ^uint64(0)} }
+func (r *Reader) Reset(p *Packed) { *r = Reader{unpacked: r.unpacked, from: p, group: ^uint64(0)} }
 
 // Next reads the next group. Behind the last it reports false, and there are no words.
 func (r *Reader) Next() bool {
 	p := r.from
-	r.Words = r.Words[:0]
-	if r.at == len(p.bytes) {
+	below := uint64(1)<<p.shift - 1
+	if r.Words = nil; r.at == len(p.bytes)+len(p.whole) { // either is empty
 		return false
+	}
+	if p.small {
+		first := r.at + 1
+		r.at = first + int(p.whole[r.at])
+		r.Words = p.whole[first:r.at]
+		r.group = r.Words[0] >> p.shift
+		r.First, r.Last = r.Words[0]&^below, r.Words[0]|below
+		return true
 	}
 	head, n := binary.Uvarint(p.bytes[r.at:])
 	r.at, r.group = r.at+n, r.group+1
@@ -89,33 +112,58 @@ func (r *Reader) Next() bool {
 		skipped, n := binary.Uvarint(p.bytes[r.at:])
 		r.at, r.group = r.at+n, r.group+skipped
 	}
-	below := uint64(1)<<p.shift - 1
 	r.First = r.group << p.shift
 	r.Last = r.First | below
-	r.Words = slices.Grow(r.Words, int(head>>1))[:head>>1]
+	r.unpacked = slices.Grow(r.unpacked[:0], int(head>>1))[:head>>1]
 	size, whole := p.size(p.shift), p.bytes[:cap(p.bytes)]
-	for i := range r.Words {
-		r.Words[i] = r.First | binary.LittleEndian.Uint64(whole[r.at:r.at+8])&below
+	for i := range r.unpacked {
+		r.unpacked[i] = r.First | binary.LittleEndian.Uint64(whole[r.at:r.at+8])&below
 		r.at += size
 	}
+	r.Words = r.unpacked
 	return true
 }
 
-// fewPairs is the number of pairs of words up to which all pairs are compared.
-const fewPairs = 1 << 10
+// Matcher counts common words, in a small hash table that is never cleared. The zero value is ready.
+type Matcher struct {
+	slots [512]struct{ word, turn uint64 } // a slot is taken if its turn is the latest
+	turn  uint64                           // number of the call
+}
 
-// Common returns how many words two sets have in common, and may change their order.
-func Common(a, b []uint64) (both int) {
-	if len(a)*len(b) <= fewPairs {
+// Common returns how many words two sets have in common, and may change their order. Each set has a word once.
+func (m *Matcher) Common(a, b []uint64) (both int) {
+	if len(b) > len(m.slots)/8 {
+		return sorted(a, b)
+	}
+	m.turn++
+	turn, others := m.turn, 0 // words of b whose slots are taken come first
+	for i, y := range b {
+		slot := &m.slots[y%uint64(len(m.slots))]
+		if slot.turn == turn {
+			b[i], b[others] = b[others], y
+			others++
+			continue
+		}
+		slot.word, slot.turn = y, turn
+	}
+	for _, x := range a {
+		slot := &m.slots[x%uint64(len(m.slots))]
+		if (slot.word^x)|(slot.turn^turn) == 0 {
+			both++
+		}
+	}
+	for _, y := range b[:others] {
 		for _, x := range a {
-			for _, y := range b {
-				if x == y {
-					both++
-				}
+			if x == y {
+				both++
 			}
 		}
-		return both
 	}
+	return both
+}
+
+// sorted is Common for sets of any size.
+func sorted(a, b []uint64) (both int) {
 	slices.Sort(a)
 	slices.Sort(b)
 	for len(a) > 0 && len(b) > 0 {

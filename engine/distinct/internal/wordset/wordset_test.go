@@ -111,7 +111,8 @@ func TestPacked(t *testing.T) {
 
 // TestCommon compares small and large sets, in any order, with a map.
 func TestCommon(t *testing.T) {
-	for _, n := range [][2]int{{0, 3}, {1, 1}, {8, 8}, {3, 5000}, {200, 100}, {4000, 5000}} {
+	var m Matcher
+	for _, n := range [][2]int{{0, 3}, {1, 1}, {8, 8}, {3, 5000}, {5000, 3}, {5000, 60}, {200, 100}, {4000, 5000}} {
 		a, b := random(1, 13, n[0]), random(2, 13, n[1])
 		want, have := 0, map[uint64]bool{}
 		for _, x := range a {
@@ -123,7 +124,7 @@ func TestCommon(t *testing.T) {
 			}
 		}
 		rand.Shuffle(len(a), func(i, j int) { a[i], a[j] = a[j], a[i] })
-		if got := Common(a, b); got != want {
+		if got := m.Common(a, b); got != want {
 			t.Errorf("%d and %d words: %d in common, want %d", len(a), len(b), got, want)
 		}
 	}
