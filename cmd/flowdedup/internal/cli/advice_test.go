@@ -41,6 +41,7 @@ var advice = []struct{ words, without, with string }{
 	{"for tcp:// and tcp-listen:// use --merge-wait", "dedup --sort 1s tcp://127.0.0.1:1", "dedup --sort 1s IN"},
 	{"use a larger --memory or a shorter --window", "inspect --memory 1MiB --window 1h MANY", "inspect --memory 256MiB --window 1h MANY"},
 	{"use a larger --memory or a shorter --window", "compare --memory 1MiB --window 1h MANY LATE", "compare --memory 64MiB --window 1h MANY LATE"},
+	{"give a --window of so many more packets", "verify --window n:5 --tolerance 1us IN IN", "verify --window n:6 IN IN"},
 	{"use --method timed for a landmark window", "dedup --method timers --window landmark:1h IN", "dedup --method timed --window landmark:1h IN"},
 	{"use --keep flow or --strip vlan", "dedup --for suricata --keep first --strip tunnel IN -w TMP/k.pcapng", "dedup --for suricata --keep flow --strip tunnel IN -w TMP/k.pcapng"},
 	{"use a window of time", "dedup --for suricata --window none IN -w TMP/l.pcapng", "dedup --for suricata --window 1s IN -w TMP/l.pcapng"},
