@@ -23,6 +23,7 @@ type inputPacket struct {
 	doubtful bool   // its original may have been forgotten before it came
 	joined   bool   // with Config.Refresh and Config.Across: it shares its window with a packet of another point
 	pending  uint32 // in the latest sighting of an identity: how many of it are pending
+	original uint32 // with noteOriginal: low bits of the place, plus 1, of the latest original of its identity
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
 	// keptBefore is the place, plus 1, of the latest kept sighting of its identity before it,
 	// elsewhere of the latest kept sighting before it whose point is not keptBefore's. They are
@@ -35,13 +36,13 @@ type state uint8
 const (
 	kept    state = iota // in the output, or, with Config.Refresh, a copy of a kept packet
 	pending              // not in the output; its original may still come
-	copied               // was pending, and is a copy
+	copied               // was pending, and is a copy; or may have been an original, see noteOriginal
 )
 
 // moved is a pair of equal packets: dedup kept the later, and removed the earlier as its copy. first
-// is the first packet that the kept packet settled, and dedup finds copies by it. Where times go back, it
-// may lie between a copy and the kept packet, which may then be further apart than the window. With
-// Config.Across the copy may be from the point of the kept packet, and first from another.
+// is the original of the kept packet, or the first packet that the kept packet settled, and dedup finds
+// copies by it. Where times go back, it may lie between a copy and the kept packet, which may then be
+// further apart than the window. With Config.Across the copy may be from the point of the kept packet, and first from another.
 type moved struct{ first, kept uint64 } // places, plus 1
 
 // sightingBytes is the memory of a sighting, with its share of the table.
@@ -119,6 +120,9 @@ func (c *copies) date(s *inputPacket) {
 // add takes the next packet of the input.
 func (c *copies) add(s *inputPacket) {
 	c.date(s)
+	if c.cfg.Across && c.moved != nil {
+		c.noteOriginal(s)
+	}
 	switch {
 	case s.state == kept: // dedup may have kept it in the place of its original
 		s.joined = c.cfg.Refresh && c.cfg.Across && c.isCopy(s)
@@ -128,6 +132,8 @@ func (c *copies) add(s *inputPacket) {
 		}
 	case c.cfg.Refresh:
 		s.state, s.joined = kept, true
+	case s.original == uint32(c.next+1): // the next place
+		s.state = copied
 	default:
 		return
 	}
@@ -278,8 +284,13 @@ func (c *copies) isCopyOfMoved(s *inputPacket) bool {
 // settle marks the pending packets that are copies of a kept packet, the latest of its identity, or
 // copies of the first of these packets.
 func (c *copies) settle(place uint64) {
-	if first := c.settleCopies(place); first > 0 && c.moved != nil {
-		k := c.at(place)
+	first, k := c.settleCopies(place), c.at(place)
+	if c.cfg.Across { // see noteOriginal
+		if m := c.moved[k.identity]; m.kept == place+1 {
+			first = m.first
+		}
+	}
+	if first > 0 && c.moved != nil {
 		c.moved[k.identity] = moved{first, place + 1}
 		for at := place + 1; at > c.first && k.pending > 0; {
 			s := c.at(at - 1)

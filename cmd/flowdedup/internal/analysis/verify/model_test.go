@@ -62,7 +62,8 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 
 // modelMoved says of removed packets whether they are copies of a kept packet, or of a packet that was
 // removed for a later packet and lies between both in time, or with Config.Across where both are from
-// one point. The latest such packet counts.
+// one point. The latest such packet counts. With Config.Across it is the original of the kept packet, if
+// that is a copy of the latest packet that is no copy of such a packet before it.
 func modelMoved(cfg *Config, in []packet, near func(i, k int) bool) (copied []bool) {
 	copied = make([]bool, len(in))
 	moved := map[byte][2]int{} // the first packet that waited for a kept packet, and the kept packet
@@ -74,7 +75,16 @@ func modelMoved(cfg *Config, in []packet, near func(i, k int) bool) (copied []bo
 		before, after := in[i].time-in[m[0]].time, in[m[1]].time-in[m[0]].time
 		return before < 0 && after > 0 || before > 0 && after < 0 || cfg.Across && in[i].point == in[m[1]].point
 	}
+	original := map[byte]int{} // the latest
 	for k := range in {
+		of, ok := original[in[k].content]
+		ok = ok && cfg.Across && near(k, of)
+		if ok && in[k].removed && cfg.Window > 0 && !cfg.Landmark {
+			ok = max(in[k].time, in[of].time)-min(in[k].time, in[of].time) <= int64(cfg.Window)
+		}
+		if !ok {
+			original[in[k].content] = k
+		}
 		if in[k].removed {
 			for i := range k {
 				copied[k] = copied[k] || !in[i].removed && near(i, k)
@@ -89,6 +99,9 @@ func modelMoved(cfg *Config, in []packet, near func(i, k int) bool) (copied []bo
 					first = i
 				}
 			}
+		}
+		if ok && in[of].removed {
+			first = of
 		}
 		if first < 0 {
 			continue
@@ -117,6 +130,29 @@ func TestMoved(t *testing.T) {
 		"window slides":   {[]packet{{time: 100}, {time: 108, removed: true}, {time: 116, removed: true}}, 1},
 		"none was moved":  {[]packet{{time: 108}, {time: 100, removed: true}, {time: 91, removed: true}}, 1},
 		"another content": {[]packet{{time: 100, removed: true}, {time: 108}, {time: 91, content: 1, removed: true}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, dup := split(c.in)
+			if r := verify(t, cfg, c.in, out, dup); r.Lost != c.lost || r.Unknown != 0 {
+				t.Errorf("%+v, want lost %d", r, c.lost)
+			}
+		})
+	}
+}
+
+// TestMovedAcross accepts copies of originals that --keep flow exchanged, though a kept packet was near
+// the original, too.
+func TestMovedAcross(t *testing.T) {
+	cfg := Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: 1 << 24, Across: true, Tolerance: 1}
+	for name, c := range map[string]struct {
+		in   []packet
+		lost uint64
+	}{
+		"exchanged twice": {[]packet{{point: 1, removed: true}, {time: 1}, {time: 3, point: 1, removed: true}, {time: 8}, {time: 12, removed: true}}, 0},
+		"once":            {[]packet{{point: 1, removed: true}, {time: 1}, {time: 3, point: 1, removed: true}, {time: 12, removed: true}}, 1},
+		"not exchanged":   {[]packet{{}, {time: 3, point: 1, removed: true}, {time: 8}, {time: 12, removed: true}}, 1},
+		"too far":         {[]packet{{point: 1, removed: true}, {time: 1}, {time: 3, point: 1, removed: true}, {time: 8}, {time: 15, removed: true}}, 1},
+		"just beyond":     {[]packet{{}, {time: 11, point: 1, removed: true}, {time: 12}, {time: 20, removed: true}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, dup := split(c.in)
@@ -157,6 +193,9 @@ var configs = []Config{
 	{Packets: 4},
 	{}, // any distance
 	{Window: 10, Across: true},
+	{Window: 10, Across: true, Tolerance: 3},
+	{Packets: 20, Across: true},
+	{Across: true},
 	{Window: 12, Within: traits.PointInterface},
 	{Window: 6, Refresh: true},
 	{Packets: 3, Refresh: true},
