@@ -55,7 +55,7 @@ var budgets = map[string]budget{
 	"capture/hold":       {1558, 1562, 0, "which of equal packets stays; mutants killed"},
 	"cmd/flowdedup/internal/analysis/inspect": {3844, 1602, 0, "what a capture holds; numbers of a run in one place; trials that do not depend on the key of a run"},
 	"capture/compare":                         {2272, 1367, 0, "two captures against each other; conversations found by their equals"},
-	"cmd/flowdedup/internal/analysis/verify":  {1983, 986, 0, "a check of what dedup did, by other code, in bounded memory; a folder against a folder; merged outputs of old packet blocks; refreshed windows across points; refreshed windows across points; originals that were copies too"},
+	"cmd/flowdedup/internal/analysis/verify":  {1983, 986, 0, "a check of what dedup did, by other code, in bounded memory; a folder against a folder; merged outputs of old packet blocks; refreshed windows across points; originals that were copies too"},
 	"cmd/flowdedup":                           {3169, 1228, 0, "pages, settings, web server and versions of the command; pages whose marks say their numbers; a token for who asks; pages for narrow screens"},
 	"cmd/flowdedup/doc":                       {804, 1088, 0, "the manual: generated pages, and tests of what it says; figures held; each flag and each field once"},
 	"cmd/flowdedup/contrib":                   {1841, 2848, 0, "packages, services and checks of releases; pages of a release held; the browser page in a window that changes"},
