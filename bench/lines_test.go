@@ -51,7 +51,7 @@ var budgets = map[string]budget{
 	"capture/keys":       {1211, 1119, 0, "addresses and flows that are counted; fragments that come before their first"},
 	"capture/traits":     {2705, 2713, 0, "where a packet was seen, and what differs; lists of what was removed; copies described without hashing; marks whose memory fits the caches"},
 	"capture/reassemble": {847, 493, 0, "tunnels in fragments"},
-	"capture/dedup":      {1721, 2506, 0, "packets meet filters; which copy stays; numbers of a run in one place; mutants killed; one result for any number of workers"},
+	"capture/dedup":      {1721, 2513, 0, "packets meet filters; which copy stays; numbers of a run in one place; mutants killed; one result for any number of workers"},
 	"capture/hold":       {1558, 1562, 0, "which of equal packets stays; mutants killed"},
 	"cmd/flowdedup/internal/analysis/inspect": {3844, 1602, 0, "what a capture holds; numbers of a run in one place; trials that do not depend on the key of a run"},
 	"capture/compare":                         {2272, 1367, 0, "two captures against each other; conversations found by their equals"},
