@@ -83,7 +83,7 @@ func (s *Sorter) takeApart() bool {
 		q.records.put(w.Buf)
 		q.free = append(q.free, w.Batch)
 	}
-	any := len(q.whole) > 0
+	found := len(q.whole) > 0
 	q.whole = q.whole[:0]
-	return any
+	return found
 }
