@@ -45,6 +45,6 @@ time.sleep(1)
 collector.terminate()
 collector.communicate()
 PY
-seen=$(usr/bin/nfdump -q -r flows/nfcapd.* -o 'fmt:%sp %ts %te' | awk '{ print $1 ": " $2 " " $3 " to " $5 ";" }' | tr '\n' ' ')
+seen=$(usr/bin/nfdump -q -R flows -o 'fmt:%sp %ts %te' | awk '{ print $1 ": " $2 " " $3 " to " $5 ";" }' | tr '\n' ' ')
 echo "nfcapd $version, a flow from 2023-11-14 22:13:20 to 22:13:30, in ms, s, us, ns and us before the export: $seen"
 [ "$seen" = "1: 2023-11-14 22:13:20.000 to 22:13:30.000; 2: 1970-01-01 00:00:00.000 to 00:00:00.000; 3: 1970-01-01 00:00:00.000 to 00:00:00.000; 4: 1970-01-01 00:00:00.000 to 00:00:00.000; 5: 1970-01-01 16:40:00.000 to 13:53:20.000; " ]

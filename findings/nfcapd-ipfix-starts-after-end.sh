@@ -49,6 +49,6 @@ time.sleep(1)
 collector.terminate()
 collector.communicate()
 PY
-seen=$(usr/bin/nfdump -q -r flows/nfcapd.* -o 'fmt:%sp %ts %te' | awk '{ print $1 ": " substr($3, 7) " to " substr($5, 7) ";" }' | tr '\n' ' ')
+seen=$(usr/bin/nfdump -q -R flows -o 'fmt:%sp %ts %te' | awk '{ print $1 ": " substr($3, 7) " to " substr($5, 7) ";" }' | tr '\n' ' ')
 echo "nfcapd $version, seconds of 22:13 in which flows start and end, in absolute times, in uptimes, in another order, of NetFlow v9: $seen"
 [ "$seen" = "1: 20.500 to 30.500; 2: 30.500 to 20.500; 3: 30.500 to 20.500; 4: 20.500 to 30.500; " ]

@@ -45,6 +45,6 @@ time.sleep(1)
 collector.terminate()
 collector.communicate()
 PY
-seen=$(usr/bin/nfdump -q -r flows/nfcapd.* -o 'fmt:%sp %out %pkt' | awk '{ print $1 ": " $2 " " $3 ";" }' | tr '\n' ' ')
+seen=$(usr/bin/nfdump -q -R flows -o 'fmt:%sp %out %pkt' | awk '{ print $1 ": " $2 " " $3 ";" }' | tr '\n' ' ')
 echo "sfcapd $version, output interface and packets at 1 in 100: to interface 7, dropped for reason 2, to 3 interfaces, the last two in expanded samples: $seen"
 [ "$seen" = "1: 7 100; 2: 2 100; 3: 3 100; 4: 2 100; 5: 3 100; " ]
