@@ -65,20 +65,21 @@ func TestTally(t *testing.T) {
 
 func TestAccount(t *testing.T) {
 	for name, tt := range map[string]struct {
-		sent, written, again uint64
-		copies, dropped      float64
-		fails                bool
+		sent, there, written, again uint64
+		copies, dropped             float64
+		fails                       bool
 	}{
-		"all there":        {sent: 1000, written: 906, copies: 94},
-		"one written more": {sent: 1000, written: 907, copies: 93, again: 1},
-		"copy not found":   {sent: 1000, written: 907, copies: 93, fails: true},
-		"dropped":          {sent: 1000, written: 899, copies: 91, dropped: 10},
-		"lost":             {sent: 1000, written: 905, copies: 94, fails: true},
+		"all there":        {sent: 1000, there: 1000, written: 906, copies: 94},
+		"one written more": {sent: 1000, there: 1000, written: 907, copies: 93, again: 1},
+		"copy not found":   {sent: 1000, there: 1000, written: 907, copies: 93, fails: true},
+		"dropped":          {sent: 1000, there: 1000, written: 899, copies: 91, dropped: 10},
+		"refused":          {sent: 1000, there: 999, written: 906, copies: 93},
+		"lost":             {sent: 1000, there: 1000, written: 905, copies: 94, fails: true},
 	} {
 		s := &soak{out: io.Discard}
-		s.samples = []sample{{shown: map[string]float64{duplicates: tt.copies}}}
+		s.samples = []sample{{shown: map[string]float64{duplicates: tt.copies, dropped: tt.dropped}}}
 		s.sent.Store(tt.sent)
-		if err := s.checkCounts(&tally{frames: tt.written, again: tt.again}, tt.dropped); (err != nil) != tt.fails {
+		if err := s.checkCounts(tt.there, &tally{frames: tt.written, again: tt.again}); (err != nil) != tt.fails {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

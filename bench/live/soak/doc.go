@@ -16,8 +16,8 @@
 // some minutes.
 //
 // With -steady nothing happens around the process, and XDP sends the frames, so that the
-// rate may be a million. In the end every frame that was sent has been written, was a
-// copy, or was dropped and counted by the kernel, and none was written twice.
+// rate may be a million. In the end every frame that arrived has been written, was a copy,
+// or was dropped and counted by the kernel.
 //
 // It needs root, and flowdedup on the PATH. It works in network and mount namespaces of
 // its own.

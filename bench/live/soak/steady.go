@@ -25,7 +25,7 @@ const steadyLine = "live -i right --window 200ms --memory 64MiB --of src,dst,flo
 
 const duplicates = "flowdedup_duplicates_total"
 
-// steady runs without faults. In the end each frame that was sent has been written, was a
+// steady runs without faults. In the end each frame that arrived has been written, was a
 // copy, or was dropped by the kernel. A frame is written twice only if the sender or its
 // processor paused for longer than the window between it and its copy.
 func (s *soak) steady() error {
@@ -38,6 +38,12 @@ func (s *soak) steady() error {
 	}
 	if err := s.launch(steadyLine, into); err != nil {
 		return err
+	}
+	for range 100 { // frames from before the start are not captured
+		if strings.Contains(s.log(), " started ") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	var written tally
 	counted := make(chan error, 1)
@@ -54,9 +60,8 @@ func (s *soak) steady() error {
 	if err != nil {
 		return err
 	}
-	lost, err := refused()
-	lost += s.samples[len(s.samples)-1].shown[dropped]
-	return errors.Join(err, s.checkGrowth(), s.checkCounts(&written, lost))
+	there, err := arrived()
+	return errors.Join(err, s.checkGrowth(), s.checkCounts(there, &written))
 }
 
 // inject sends frames in bursts, at the rate, until stop is closed. The kernel waits for
@@ -87,20 +92,21 @@ func (s *soak) inject(stop <-chan struct{}) error {
 	}
 }
 
-// refused returns how many frames found no room in the queue between the two interfaces.
-func refused() (float64, error) {
+// arrived returns how many frames the captured interface has received. A pair of
+// interfaces refuses frames when the queue between them is full.
+func arrived() (uint64, error) {
 	text, err := os.ReadFile("/proc/self/net/dev")
 	if err != nil {
 		return 0, err
 	}
-	const sentDropped = 11 // the column, after the name
+	const packetsColumn = 1 // after the name and the bytes
 	for line := range strings.Lines(string(text)) {
 		name, columns, _ := strings.Cut(line, ":")
-		if f := strings.Fields(columns); strings.TrimSpace(name) == "left" && len(f) > sentDropped {
-			return strconv.ParseFloat(f[sentDropped], 64)
+		if f := strings.Fields(columns); strings.TrimSpace(name) == "right" && len(f) > packetsColumn {
+			return strconv.ParseUint(f[packetsColumn], 10, 64)
 		}
 	}
-	return 0, errors.New("no interface left")
+	return 0, errors.New("no interface right")
 }
 
 // tally counts frames of the lab's traffic.
@@ -141,13 +147,13 @@ func (t *tally) count(number uint64) {
 	t.frames, *last = t.frames+1, number+1
 }
 
-// checkCounts requires an account of every frame.
-func (s *soak) checkCounts(written *tally, lost float64) error {
+// checkCounts requires an account of every frame that arrived.
+func (s *soak) checkCounts(there uint64, written *tally) error {
 	last, sent := s.samples[len(s.samples)-1], s.sent.Load()
-	copies, repeats := last.shown[duplicates], lab.Repeats(sent)
-	fmt.Fprintf(s.out, "%d sent in %v = %d written + %.0f copies + %.0f dropped; %d written twice; the traffic has %d copies\n",
-		sent, last.when.Sub(s.begin).Round(time.Second), written.frames, copies, lost, written.again, repeats)
-	if float64(sent) != float64(written.frames)+copies+lost || lost == 0 && uint64(copies)+written.again != repeats {
+	copies, lost, repeats := uint64(last.shown[duplicates]), uint64(last.shown[dropped]), lab.Repeats(sent)
+	fmt.Fprintf(s.out, "%d sent in %v, %d arrived = %d written + %d copies + %d dropped; %d written twice; the traffic has %d copies\n",
+		sent, last.when.Sub(s.begin).Round(time.Second), there, written.frames, copies, lost, written.again, repeats)
+	if there != written.frames+copies+lost || there == sent && lost == 0 && copies+written.again != repeats {
 		return errors.New("the counts do not agree")
 	}
 	return nil
