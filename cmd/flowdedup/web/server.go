@@ -34,17 +34,35 @@ type Server struct {
 	served chan error // the error of serving
 }
 
-// Check returns the error that Listen would return for its arguments alone.
+// Check returns the error that Listen would return, unless another program has the port: that may be the
+// run that the checked run replaces.
 func Check(addr, tokens string) error {
+	full, err := parse(addr, tokens)
+	if err != nil {
+		return err
+	}
+	c, err := net.ListenPacket("udp", full) // needs the same address and rights, and no client finds it
+	if err == nil {
+		return c.Close()
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil
+	}
+	return advise(full, err)
+}
+
+// parse checks the tokens, and completes an address.
+func parse(addr, tokens string) (string, error) {
 	if tokens != "" {
 		if _, err := readTokens(tokens); err != nil {
-			return fmt.Errorf("%s-token %w", flag, err)
+			return "", fmt.Errorf("%s-token %w", flag, err)
 		}
 	}
-	if _, err := address(addr); err != nil {
-		return fmt.Errorf("%s %w", flag, err)
+	full, err := address(addr)
+	if err != nil {
+		return "", fmt.Errorf("%s %w", flag, err)
 	}
-	return nil
+	return full, nil
 }
 
 // Listen serves on addr: host:port, or :port or port for loopback only. tokens is a file of tokens that
@@ -52,13 +70,13 @@ func Check(addr, tokens string) error {
 // [ErrToken] if the file has no token, and the system's error if either cannot be used. The caller must
 // call Close.
 func Listen(addr, tokens string, c Content) (*Server, error) {
-	if err := Check(addr, tokens); err != nil {
+	full, err := parse(addr, tokens)
+	if err != nil {
 		return nil, err
 	}
-	full, _ := address(addr)
-	l, err := listen(full)
+	l, err := net.Listen("tcp", full)
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", flag, err)
+		return nil, advise(full, err)
 	}
 	s := &Server{addr: l.Addr(), served: make(chan error, 1)}
 	conns := new(connections)
@@ -115,12 +133,8 @@ func address(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// listen opens a complete address. Its errors give advice.
-func listen(full string) (net.Listener, error) {
-	l, err := net.Listen("tcp", full)
-	if err == nil {
-		return l, nil
-	}
+// advise adds advice to the error of opening a complete address.
+func advise(full string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -135,7 +149,7 @@ func listen(full string) (net.Listener, error) {
 	if errors.As(err, &op) {
 		err = op.Err
 	}
-	return nil, fmt.Errorf("%s: %w%s", full, err, hint)
+	return fmt.Errorf("%s %s: %w%s", flag, full, err, hint)
 }
 
 // maxConnections is how many clients may be connected. A further client replaces the oldest idle
