@@ -153,8 +153,8 @@ func (x *xdpSender) collect() {
 // withdraw takes back the frames that the kernel has not taken of the n last frames, which begin at
 // index first, and returns their number. It makes all n descriptors invalid and lets the kernel go
 // over them: it counts those that it finds. After an error its own index may lag (before Linux
-// 6.17). A socket that does not get to the end, as its interface is down or gone, is closed; all n
-// frames then count as not taken.
+// 6.17). It is all there is if the kernel does not get to the end, as the interface is down or gone;
+// the socket is closed then.
 func (x *xdpSender) withdraw(first uint32, n int) int {
 	for i := range uint32(n) {
 		x.slots()[(first+i)%xdpFrames].Addr = nowhere
@@ -164,6 +164,7 @@ func (x *xdpSender) withdraw(first uint32, n int) int {
 	}
 	var s unix.XDPStatistics
 	if err := sockets.XDPOption(x.fd, unix.XDP_STATISTICS, unsafe.Pointer(&s), unsafe.Sizeof(s)); err != nil || !x.idle() {
+		n = int(first + uint32(n) - atomic.LoadUint32(x.tx.Consumer))
 		x.close()
 		return n
 	}
