@@ -293,9 +293,8 @@ func (s *Sender) reconnect() bool {
 		return false
 	}
 	o.unbound = false
-	s.xdp.close()
 	if !s.conf.Queue {
-		s.xdp = openXDP(&d)
+		s.xdp.reopen(&d)
 	}
 	return true
 }

@@ -3,7 +3,6 @@
 package afpacket
 
 import (
-	"os"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -34,43 +33,45 @@ type xdpSender struct {
 	invalid  uint64       // descriptors that the kernel has skipped
 }
 
-// openXDP returns a sender to a device, which takes no frame if the device is not of a veth pair or
-// the kernel refuses: without CAP_NET_RAW or AF_XDP, or if another socket has the queue.
-func openXDP(d *sockets.Device) xdpSender {
-	x := xdpSender{fd: -1}
-	if d.Driver != "veth" || x.open(d) != nil {
+// reopen closes the sender, and opens it to a device. It takes no frame if the device is not of a veth
+// pair or the kernel refuses: without CAP_NET_RAW or AF_XDP, or if another socket has the queue.
+func (x *xdpSender) reopen(d *sockets.Device) {
+	x.close()
+	if d.Driver == "veth" && x.open(d) != nil {
 		x.close()
 	}
-	return x
 }
 
 func (x *xdpSender) open(d *sockets.Device) (err error) {
 	if x.fd, err = newXDPSocket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
-		return os.NewSyscallError("socket", err)
+		return err
 	}
 	x.memory, err = unix.Mmap(-1, 0, xdpFrames*xdpFrame, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
-		return os.NewSyscallError("mmap", err)
+		return err
 	}
 	if err := sockets.RegisterMemory(x.fd, x.memory, xdpFrame, 0); err != nil {
 		return err
 	}
-	for _, ring := range []int{unix.XDP_UMEM_FILL_RING, unix.XDP_UMEM_COMPLETION_RING, unix.XDP_TX_RING} {
-		if err := unix.SetsockoptInt(x.fd, unix.SOL_XDP, ring, xdpFrames); err != nil {
-			return os.NewSyscallError("setsockopt", err)
+	for _, o := range [][3]int{
+		{unix.SOL_XDP, unix.XDP_UMEM_FILL_RING, 1}, // unused, but the kernel requires it
+		{unix.SOL_XDP, unix.XDP_UMEM_COMPLETION_RING, xdpFrames},
+		{unix.SOL_XDP, unix.XDP_TX_RING, xdpFrames},
+		{unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer},
+	} {
+		if err := unix.SetsockoptInt(x.fd, o[0], o[1], o[2]); err != nil {
+			return err
 		}
 	}
-	if err := unix.SetsockoptInt(x.fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer); err != nil {
-		return os.NewSyscallError("SO_SNDBUF", err)
-	}
 	var at unix.XDPMmapOffsets
-	if err := sockets.XDPOption(x.fd, unix.XDP_MMAP_OFFSETS, unsafe.Pointer(&at), unsafe.Sizeof(at)); err != nil {
-		return os.NewSyscallError("XDP_MMAP_OFFSETS", err)
+	err = sockets.XDPOption(x.fd, unix.XDP_MMAP_OFFSETS, unsafe.Pointer(&at), unsafe.Sizeof(at))
+	if err == nil {
+		err = x.tx.Map(x.fd, unix.XDP_PGOFF_TX_RING, &at.Tx, xdpFrames, unsafe.Sizeof(unix.XDPDesc{}))
 	}
-	if err := x.tx.Map(x.fd, unix.XDP_PGOFF_TX_RING, &at.Tx, xdpFrames, unsafe.Sizeof(unix.XDPDesc{})); err != nil {
-		return err
+	if err == nil {
+		err = x.done.Map(x.fd, unix.XDP_UMEM_PGOFF_COMPLETION_RING, &at.Cr, xdpFrames, unsafe.Sizeof(uint64(0)))
 	}
-	if err := x.done.Map(x.fd, unix.XDP_UMEM_PGOFF_COMPLETION_RING, &at.Cr, xdpFrames, unsafe.Sizeof(uint64(0))); err != nil {
+	if err != nil {
 		return err
 	}
 	for i := range uint64(xdpFrames) {
@@ -85,15 +86,16 @@ var newXDPSocket = unix.Socket
 
 // bind binds the socket to the first queue of an interface. The kernel frees a queue some time
 // after its last socket was closed.
-func (x *xdpSender) bind(index int) error {
+func (x *xdpSender) bind(index int) (err error) {
 	const tries, pause = 50, 2 * time.Millisecond
 	address := &unix.SockaddrXDP{Flags: unix.XDP_COPY, Ifindex: uint32(index)}
-	err := unix.Bind(x.fd, address)
-	for n := 1; n < tries && err == unix.EBUSY; n++ {
+	for range tries {
+		if err = unix.Bind(x.fd, address); err != unix.EBUSY {
+			return err
+		}
 		time.Sleep(pause)
-		err = unix.Bind(x.fd, address)
 	}
-	return os.NewSyscallError("bind", err)
+	return err
 }
 
 // send offers frames to the kernel in order, and returns how many it took. The kernel has none of the others.

@@ -35,34 +35,16 @@ type Server struct {
 }
 
 // Check returns the error that Listen would return, unless another program has the port: that may be the
-// run that the checked run replaces.
+// run that the checked run replaces. It has the port for a moment.
 func Check(addr, tokens string) error {
-	full, err := parse(addr, tokens)
-	if err != nil {
-		return err
-	}
-	c, err := net.ListenPacket("udp", full) // needs the same address and rights, and no client finds it
+	_, l, err := listen(addr, tokens)
 	if err == nil {
-		return c.Close()
+		return l.Close()
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil
 	}
-	return advise(full, err)
-}
-
-// parse checks the tokens, and completes an address.
-func parse(addr, tokens string) (string, error) {
-	if tokens != "" {
-		if _, err := readTokens(tokens); err != nil {
-			return "", fmt.Errorf("%s-token %w", flag, err)
-		}
-	}
-	full, err := address(addr)
-	if err != nil {
-		return "", fmt.Errorf("%s %w", flag, err)
-	}
-	return full, nil
+	return err
 }
 
 // Listen serves on addr: host:port, or :port or port for loopback only. tokens is a file of tokens that
@@ -70,13 +52,9 @@ func parse(addr, tokens string) (string, error) {
 // [ErrToken] if the file has no token, and the system's error if either cannot be used. The caller must
 // call Close.
 func Listen(addr, tokens string, c Content) (*Server, error) {
-	full, err := parse(addr, tokens)
+	full, l, err := listen(addr, tokens)
 	if err != nil {
 		return nil, err
-	}
-	l, err := net.Listen("tcp", full)
-	if err != nil {
-		return nil, advise(full, err)
 	}
 	s := &Server{addr: l.Addr(), served: make(chan error, 1)}
 	conns := new(connections)
@@ -133,8 +111,19 @@ func address(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// advise adds advice to the error of opening a complete address.
-func advise(full string, err error) error {
+// listen checks the tokens, completes the address and opens it. Its errors give advice.
+func listen(addr, tokens string) (full string, l net.Listener, err error) {
+	if tokens != "" {
+		if _, err := readTokens(tokens); err != nil {
+			return "", nil, fmt.Errorf("%s-token %w", flag, err)
+		}
+	}
+	if full, err = address(addr); err != nil {
+		return "", nil, fmt.Errorf("%s %w", flag, err)
+	}
+	if l, err = net.Listen("tcp", full); err == nil {
+		return full, l, nil
+	}
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -149,7 +138,7 @@ func advise(full string, err error) error {
 	if errors.As(err, &op) {
 		err = op.Err
 	}
-	return fmt.Errorf("%s %s: %w%s", flag, full, err, hint)
+	return "", nil, fmt.Errorf("%s %s: %w%s", flag, full, err, hint)
 }
 
 // maxConnections is how many clients may be connected. A further client replaces the oldest idle

@@ -21,7 +21,7 @@ import (
 )
 
 // checkSystem prints ok, or returns all that would keep a run from beginning, as far as this shows without a
-// capture, a listening port or a written byte.
+// capture or a written byte.
 func (f *flags) checkSystem(cmd *cobra.Command, e *cli.Env, cfg *config) error {
 	cfg.Log, cfg.XDP = slog.New(slog.DiscardHandler), f.XDP()
 	_, err := f.net.Network(cmd, cfg.Log)

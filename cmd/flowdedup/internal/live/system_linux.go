@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/user"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,9 +57,10 @@ func checkRights(cfg *config) (err error) {
 	if cfg.XDP != nil && !(capable(unix.CAP_NET_ADMIN) && (capable(unix.CAP_BPF) || capable(unix.CAP_SYS_ADMIN))) {
 		err = errors.Join(err, xdp.ErrNotPermitted)
 	}
-	raw := func(t mirror.Target) bool { return t.Raw() }
-	if slices.ContainsFunc(cfg.Mirror.Targets, raw) && !capable(unix.CAP_NET_RAW) {
-		err = errors.Join(err, mirror.ErrNotPermitted)
+	for i := range cfg.Mirror.Targets {
+		if cfg.Mirror.Targets[i].Raw() && !capable(unix.CAP_NET_RAW) {
+			return errors.Join(err, mirror.ErrNotPermitted)
+		}
 	}
 	return err
 }
