@@ -37,5 +37,5 @@
 //	sockets and rings                             socket_linux.go, ring_linux.go
 //	a ring block; a batch that stays in the ring  block.go, block_plain.go; mapping_linux.go
 //	names, link types, states of interfaces       device_linux.go
-//	sending; where sent frames show up            sender_linux.go; reach_linux.go
+//	sending, to a veth; where sent frames show up sender_linux.go, sender_xdp_linux.go; reach_linux.go
 package afpacket

@@ -57,7 +57,7 @@ func openSockets(t *Target, number int, c *Config, table *pointTable) (all []*so
 	once := *c // it warns
 	for _, family := range families(t) {
 		n := c.Sockets
-		if t.kind.port == 0 {
+		if t.Raw() {
 			n = 1 // each raw socket gets all datagrams
 		}
 		if err := tryPort(t, family, n, c); err != nil {
@@ -72,7 +72,7 @@ func openSockets(t *Target, number int, c *Config, table *pointTable) (all []*so
 			if err != nil {
 				return all, fmt.Errorf("%s: %w", t.name, err)
 			}
-			s := &socket{fd: fd, index: len(all), raw4: t.kind.port == 0 && family == unix.AF_INET}
+			s := &socket{fd: fd, index: len(all), raw4: t.Raw() && family == unix.AF_INET}
 			s.opener = opener{target: t, number: number, table: table}
 			s.prepare()
 			s.delay = delayOf(fd, c)
@@ -90,7 +90,7 @@ func families(t *Target) []int {
 		return []int{unix.AF_INET}
 	case !t.host.Addr().IsUnspecified():
 		return []int{unix.AF_INET6}
-	case t.kind.port == 0 || !hasIPv6():
+	case t.Raw() || !hasIPv6():
 		return []int{unix.AF_INET, unix.AF_INET6}[:1+btoi(hasIPv6())]
 	}
 	return []int{unix.AF_INET6}
@@ -129,7 +129,7 @@ func tryPort(t *Target, family, sockets int, c *Config) error {
 
 func openSocket(t *Target, family int, c *Config, shared bool) (int, error) {
 	kind, proto := unix.SOCK_DGRAM, 0
-	if t.kind.port == 0 {
+	if t.Raw() {
 		kind, proto = unix.SOCK_RAW, unix.IPPROTO_GRE
 	}
 	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, proto)
@@ -160,14 +160,14 @@ func set(fd int, t *Target, family int, c *Config, shared bool) error {
 		optional      bool
 	}{
 		{"SO_TIMESTAMPNS", unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1, false},
-		{"IPV6_V6ONLY", unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0, t.kind.port == 0},
+		{"IPV6_V6ONLY", unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0, t.Raw()},
 		{"SO_REUSEPORT", unix.SOL_SOCKET, unix.SO_REUSEPORT, btoi(shared), false},
 		{"UDP_GRO", unix.SOL_UDP, unix.UDP_GRO, 1, true},
 		// Tunnels over IPv6 may leave out the checksum (RFC 6935).
 		{"UDP_NO_CHECK6_RX", unix.SOL_UDP, unix.UDP_NO_CHECK6_RX, 1, true},
 	}
 	for _, o := range options {
-		if o.level == unix.SOL_UDP && t.kind.port == 0 || o.level == unix.IPPROTO_IPV6 && family != unix.AF_INET6 {
+		if o.level == unix.SOL_UDP && t.Raw() || o.level == unix.IPPROTO_IPV6 && family != unix.AF_INET6 {
 			continue
 		}
 		if err := unix.SetsockoptInt(fd, o.level, o.option, o.value); err != nil && !o.optional {

@@ -41,6 +41,9 @@ var kinds = []encapsulation{
 // datagrams takes the place of an encapsulation for a target of datagrams.
 var datagrams = encapsulation{scheme: "udp", port: 2055}
 
+// Raw reports whether the target needs CAP_NET_RAW, as it has no port.
+func (t *Target) Raw() bool { return t.kind.port == 0 }
+
 // Datagrams returns the target of UDP datagrams that are no mirrored traffic: they become
 // packets themselves, with an IP and a UDP header in front that name their sender. The packets
 // go to the unspecified address.

@@ -30,6 +30,16 @@ func expect(name string, wait bool) (sockets.Device, error) {
 	return dev, nil
 }
 
+// Check returns why Open would refuse an interface, as far as this shows without a program. With wait,
+// which is Config.Wait, it need not exist.
+func Check(name string, c *Config, wait bool) error {
+	dev, err := expect(name, wait)
+	if err == nil && dev.Index > 0 && !c.Take {
+		err = refuseUsed(name)
+	}
+	return err
+}
+
 // refuseUsed returns an error if the host needs the packets of an interface: it has an
 // address, or other interfaces lie over it. IPv6 gives every interface an address of its
 // link, which does not count.

@@ -3,13 +3,14 @@
 package xdp
 
 import (
-	"fmt"
 	"os"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // socket is an AF_XDP socket with its memory and its two rings. It only receives: the
@@ -19,16 +20,8 @@ type socket struct {
 	fd     int // -1 while it is closed
 	memory []byte
 	frame  uint64 // bytes of a frame: a power of two
-	rx     mapped
-	fill   mapped
-}
-
-// mapped is a ring in memory that is shared with the kernel. The producer of a ring writes
-// slots first and then its index; the consumer reads the index first.
-type mapped struct {
-	memory             []byte
-	producer, consumer *uint32
-	slots              unsafe.Pointer
+	rx     sockets.Ring
+	fill   sockets.Ring
 }
 
 // size has the sizes of a socket.
@@ -56,7 +49,7 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	if x.memory, err = mapMemory(s.bytes); err != nil {
 		return err
 	}
-	if err := x.register(); err != nil {
+	if err := sockets.RegisterMemory(x.fd, x.memory, s.frame, stampLen); err != nil {
 		return err
 	}
 	frames := s.bytes / s.frame
@@ -75,7 +68,7 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	for i := range frames {
 		*x.address(uint32(i)) = uint64(i) * x.frame
 	}
-	atomic.StoreUint32(x.fill.producer, uint32(frames))
+	atomic.StoreUint32(x.fill.Producer, uint32(frames))
 	address := unix.SockaddrXDP{Flags: unix.XDP_USE_NEED_WAKEUP, Ifindex: uint32(index), QueueID: uint32(queue)}
 	if copied {
 		address.Flags |= unix.XDP_COPY
@@ -123,50 +116,15 @@ func mapMemory(bytes int) ([]byte, error) {
 	return memory, nil
 }
 
-// register registers the UMEM; the kernel pins it.
-func (x *socket) register() error {
-	request := unix.XDPUmemReg{
-		Addr: uint64(uintptr(unsafe.Pointer(&x.memory[0]))), Len: uint64(len(x.memory)), Size: uint32(x.frame), Headroom: stampLen,
-	}
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(&request)), unsafe.Sizeof(request))
-	err := unix.SetsockoptString(x.fd, unix.SOL_XDP, unix.XDP_UMEM_REG, string(raw))
-	return os.NewSyscallError("XDP_UMEM_REG", err)
-}
-
 func (x *socket) mapRings(slots int) error {
 	var at unix.XDPMmapOffsets
-	if err := x.option(unix.XDP_MMAP_OFFSETS, unsafe.Pointer(&at), unsafe.Sizeof(at)); err != nil {
+	if err := sockets.XDPOption(x.fd, unix.XDP_MMAP_OFFSETS, unsafe.Pointer(&at), unsafe.Sizeof(at)); err != nil {
 		return os.NewSyscallError("XDP_MMAP_OFFSETS", err)
 	}
-	if err := x.rx.open(x.fd, unix.XDP_PGOFF_RX_RING, &at.Rx, slots, unsafe.Sizeof(descriptor{})); err != nil {
+	if err := x.rx.Map(x.fd, unix.XDP_PGOFF_RX_RING, &at.Rx, slots, unsafe.Sizeof(descriptor{})); err != nil {
 		return err
 	}
-	return x.fill.open(x.fd, unix.XDP_UMEM_PGOFF_FILL_RING, &at.Fr, slots, unsafe.Sizeof(uint64(0)))
-}
-
-// option reads an option of the socket into a structure.
-func (x *socket) option(name int, value unsafe.Pointer, bytes uintptr) error {
-	size := uint32(bytes)
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(x.fd), unix.SOL_XDP, uintptr(name),
-		uintptr(value), uintptr(unsafe.Pointer(&size)), 0)
-	switch {
-	case errno != 0:
-		return errno
-	case uintptr(size) < bytes:
-		return fmt.Errorf("%d bytes instead of %d: %w", size, bytes, unix.EOPNOTSUPP) // Linux before 5.9
-	}
-	return nil
-}
-
-func (m *mapped) open(fd int, offset int64, at *unix.XDPRingOffset, slots int, slot uintptr) (err error) {
-	m.memory, err = unix.Mmap(fd, offset, int(at.Desc)+slots*int(slot), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
-	if err != nil {
-		return os.NewSyscallError("mmap", err)
-	}
-	m.producer = (*uint32)(unsafe.Pointer(&m.memory[at.Producer]))
-	m.consumer = (*uint32)(unsafe.Pointer(&m.memory[at.Consumer]))
-	m.slots = unsafe.Pointer(&m.memory[at.Desc])
-	return nil
+	return x.fill.Map(x.fd, unix.XDP_UMEM_PGOFF_FILL_RING, &at.Fr, slots, unsafe.Sizeof(uint64(0)))
 }
 
 // frames is how many packets the memory holds. It is the number of slots of each ring.
@@ -174,51 +132,48 @@ func (x *socket) frames() int { return len(x.memory) / int(x.frame) }
 
 // descriptors are the slots of the receive ring.
 func (x *socket) descriptors() []descriptor {
-	return unsafe.Slice((*descriptor)(x.rx.slots), x.frames())
+	return unsafe.Slice((*descriptor)(x.rx.Slots), x.frames())
 }
 
 // address is a slot of the fill ring.
 func (x *socket) address(i uint32) *uint64 {
-	return &unsafe.Slice((*uint64)(x.fill.slots), x.frames())[i&uint32(x.frames()-1)]
+	return &unsafe.Slice((*uint64)(x.fill.Slots), x.frames())[i&uint32(x.frames()-1)]
 }
 
 // received returns the index behind the last packet in the receive ring.
-func (x *socket) received() uint32 { return atomic.LoadUint32(x.rx.producer) }
+func (x *socket) received() uint32 { return atomic.LoadUint32(x.rx.Producer) }
 
 // release gives the kernel the frames of all descriptors before number to.
 func (x *socket) release(to uint32) {
-	from, free := *x.rx.consumer, *x.fill.producer // nobody else writes these
+	from, free := *x.rx.Consumer, *x.fill.Producer // nobody else writes these
 	if from == to {
 		return
 	}
-	slots, addresses := x.descriptors(), unsafe.Slice((*uint64)(x.fill.slots), x.frames())
+	slots, addresses := x.descriptors(), unsafe.Slice((*uint64)(x.fill.Slots), x.frames())
 	mask := uint32(len(slots) - 1)
 	for ; from != to; from++ {
 		addresses[free&mask] = slots[from&mask].address &^ (x.frame - 1)
 		free++
 	}
-	atomic.StoreUint32(x.fill.producer, free)
-	atomic.StoreUint32(x.rx.consumer, to)
+	atomic.StoreUint32(x.fill.Producer, free)
+	atomic.StoreUint32(x.rx.Consumer, to)
 }
 
 // statistics reads the kernel's counters.
 func (x *socket) statistics() (s unix.XDPStatistics, err error) {
-	err = x.option(unix.XDP_STATISTICS, unsafe.Pointer(&s), unsafe.Sizeof(s))
+	err = sockets.XDPOption(x.fd, unix.XDP_STATISTICS, unsafe.Pointer(&s), unsafe.Sizeof(s))
 	return s, err
 }
 
 // close releases everything. None of these calls fails on a valid mapping or socket.
 func (x *socket) close() {
-	for _, memory := range [][]byte{x.rx.memory, x.fill.memory} {
-		if memory != nil {
-			_ = unix.Munmap(memory)
-		}
-	}
+	x.rx.Unmap()
+	x.fill.Unmap()
 	if x.fd >= 0 {
 		_ = unix.Close(x.fd)
 	}
 	if x.memory != nil {
 		_ = unix.Munmap(x.memory)
 	}
-	x.fd, x.memory, x.rx, x.fill = -1, nil, mapped{}, mapped{}
+	x.fd, x.memory = -1, nil
 }

@@ -91,8 +91,8 @@ type ClientConfig struct {
 //
 // A request without an answer within Wait leaves its packets unchecked. A request that nobody
 // took, or that gets no answer, is sent again with the same number. If a slice fails three
-// times in a row, packets pass unchecked at once, and one request each half second probes
-// whether the slice is back.
+// times in a row, packets pass unchecked at once, and one request each half second, and after each
+// late answer, probes whether the slice is back.
 type Client struct {
 	cfg           ClientConfig
 	to            Transport

@@ -46,6 +46,9 @@ func (c *Client) receivePart(s *slice, seq uint64, msg []byte, refused bool, now
 	r := s.find(seq)
 	if r == nil {
 		c.stats.Late++
+		if !refused { // the slice is back: the next request probes it
+			s.failedAt = min(s.failedAt, now-probeEvery)
+		}
 		return
 	}
 	if refused {

@@ -92,6 +92,36 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
+// TestPause has the hub pause for longer than three requests wait. Once its late answers come, packets
+// are checked again.
+func TestPause(t *testing.T) {
+	n := newNetwork(4)
+	c := n.site("a", 5*time.Millisecond)
+	digests, times, skip := batchOf(0, 64)
+	ask := func(batches int) (unchecked int) {
+		answers := make([]Answers, batches)
+		for i := range answers {
+			c.Ask(&answers[i], digests, times, skip)
+			n.pass(2 * time.Millisecond)
+		}
+		n.pass(20 * time.Millisecond)
+		for i := range answers {
+			unchecked += answers[i].Unchecked
+		}
+		return unchecked
+	}
+	n.delay = 40 * time.Millisecond
+	if ask(20); c.slices[0].fails < breakAfter {
+		t.Fatal(c.slices[0].fails, "failures")
+	}
+	n.delay = time.Millisecond
+	n.pass(60 * time.Millisecond)
+	ask(5)
+	if unchecked := ask(50); unchecked > 0 {
+		t.Errorf("%d packets unchecked after a pause", unchecked)
+	}
+}
+
 // TestFormerOwner has an owner that was replaced answer, who must not be believed.
 func TestFormerOwner(t *testing.T) {
 	n := newNetwork(3)

@@ -3,7 +3,8 @@
 // Package sockets has the common code of packages afpacket and xdp. A [Capture] begins and
 // ends, waits for packets, can be stopped while it waits, and follows interfaces that go down,
 // away, and come back; a watcher follows their properties and what their network cards lose. The
-// differences are in a [Port], an interface with its sockets, and the function that reads packets.
+// differences are in a [Port], an interface with its sockets, and the function that reads packets. A
+// [Ring] is for AF_XDP sockets of both packages.
 package sockets
 
 import "errors"

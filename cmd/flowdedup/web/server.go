@@ -34,17 +34,17 @@ type Server struct {
 	served chan error // the error of serving
 }
 
-// Check returns the error that Listen would return for its arguments alone.
+// Check returns the error that Listen would return, unless another program has the port: that may be the
+// run that the checked run replaces. It has the port for a moment.
 func Check(addr, tokens string) error {
-	if tokens != "" {
-		if _, err := readTokens(tokens); err != nil {
-			return fmt.Errorf("%s-token %w", flag, err)
-		}
+	_, l, err := listen(addr, tokens)
+	if err == nil {
+		return l.Close()
 	}
-	if _, err := address(addr); err != nil {
-		return fmt.Errorf("%s %w", flag, err)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // Listen serves on addr: host:port, or :port or port for loopback only. tokens is a file of tokens that
@@ -52,13 +52,9 @@ func Check(addr, tokens string) error {
 // [ErrToken] if the file has no token, and the system's error if either cannot be used. The caller must
 // call Close.
 func Listen(addr, tokens string, c Content) (*Server, error) {
-	if err := Check(addr, tokens); err != nil {
-		return nil, err
-	}
-	full, _ := address(addr)
-	l, err := listen(full)
+	full, l, err := listen(addr, tokens)
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", flag, err)
+		return nil, err
 	}
 	s := &Server{addr: l.Addr(), served: make(chan error, 1)}
 	conns := new(connections)
@@ -115,11 +111,18 @@ func address(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// listen opens a complete address. Its errors give advice.
-func listen(full string) (net.Listener, error) {
-	l, err := net.Listen("tcp", full)
-	if err == nil {
-		return l, nil
+// listen checks the tokens, completes the address and opens it. Its errors give advice.
+func listen(addr, tokens string) (full string, l net.Listener, err error) {
+	if tokens != "" {
+		if _, err := readTokens(tokens); err != nil {
+			return "", nil, fmt.Errorf("%s-token %w", flag, err)
+		}
+	}
+	if full, err = address(addr); err != nil {
+		return "", nil, fmt.Errorf("%s %w", flag, err)
+	}
+	if l, err = net.Listen("tcp", full); err == nil {
+		return full, l, nil
 	}
 	hint := ""
 	switch {
@@ -135,7 +138,7 @@ func listen(full string) (net.Listener, error) {
 	if errors.As(err, &op) {
 		err = op.Err
 	}
-	return nil, fmt.Errorf("%s: %w%s", full, err, hint)
+	return "", nil, fmt.Errorf("%s %s: %w%s", flag, full, err, hint)
 }
 
 // maxConnections is how many clients may be connected. A further client replaces the oldest idle

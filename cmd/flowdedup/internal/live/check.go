@@ -15,18 +15,23 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
 // checkSystem prints ok, or returns all that would keep a run from beginning, as far as this shows without a
-// capture, a listening port or a written byte.
+// capture or a written byte.
 func (f *flags) checkSystem(cmd *cobra.Command, e *cli.Env, cfg *config) error {
-	cfg.Log = slog.New(slog.DiscardHandler)
+	cfg.Log, cfg.XDP = slog.New(slog.DiscardHandler), f.XDP()
 	_, err := f.net.Network(cmd, cfg.Log)
-	err = errors.Join(err, refuseForwards(cfg.Ring.Interfaces, cfg.Outputs.Forward), checkRights(cfg.User, f.XDP() != nil))
-	for _, name := range slices.Concat(cfg.Ring.Interfaces, cfg.Outputs.Forward) {
-		err = errors.Join(err, cli.NameInterfaces(afpacket.Check(name, cfg.Ring.Wait)))
+	err = errors.Join(err, refuseForwards(cfg.Ring.Interfaces, cfg.Outputs.Forward), checkRights(cfg))
+	for i, name := range slices.Concat(cfg.Ring.Interfaces, cfg.Outputs.Forward) {
+		e := afpacket.Check(name, cfg.Ring.Wait)
+		if e == nil && cfg.XDP != nil && i < len(cfg.Ring.Interfaces) {
+			e = xdp.Check(name, cfg.XDP, cfg.Ring.Wait)
+		}
+		err = errors.Join(err, cli.NameInterfaces(e))
 	}
 	for _, name := range []string{cfg.Outputs.Kept, cfg.Outputs.Removed, cfg.Reports, cfg.State, cfg.Save} {
 		err = errors.Join(err, checkFile(name))

@@ -17,6 +17,8 @@ import (
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	clitest.Lab(t, "left right")
+	clitest.IP(t, "link set lo up")
+	clitest.IP(t, "addr add 192.0.2.1/24 dev left")
 	clitest.IP(t, "link set right down")
 	full := clitest.SmallDisk(t)
 	clitest.Fill(t, full)
@@ -37,6 +39,11 @@ func TestCheck(t *testing.T) {
 		{0, "-i left --tls-cert /nope --tls-key /nope -w tcp://192.0.2.1:9", "/nope: no such file"},
 		{0, "-i left --http 9469 --http-token /nope", "--http-token open /nope"},
 		{0, "-i left --state PROGRAM", "not a state file"},
+		{0, "-i left --capture xdp", "it has address 192.0.2.1"},
+		{0, "-i left --capture xdp --take-interface", "ok"},
+		{0, "-i lo --capture xdp", "it is a loopback interface"},
+		{0, "-i left --http 192.0.2.9:9469", "this host has no such address"},
+		{65534, "-i erspan:// --http 80", "GRE needs CAP_NET_RAW|--http 127.0.0.1:80: bind: permission denied"},
 		{65534, "-i left -w /x.pcapng", "left: not permitted: needs CAP_NET_RAW|write in /: permission denied"},
 		{65534, "-i nope --wait --user nobody --capture xdp", "--user nobody: not permitted|AF_XDP needs CAP_NET_RAW|nope: not permitted"},
 	} {

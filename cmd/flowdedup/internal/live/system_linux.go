@@ -17,6 +17,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 )
 
@@ -42,9 +43,9 @@ func become(name string) error {
 	return nil
 }
 
-// checkRights returns what the system would deny: becoming another user, "" for none, or AF_XDP.
-func checkRights(name string, byXDP bool) (err error) {
-	if name != "" {
+// checkRights returns what the system would deny: becoming another user, AF_XDP, or GRE.
+func checkRights(cfg *config) (err error) {
+	if name := cfg.User; name != "" {
 		_, err = lookupCredentials(name)
 		if err == nil && !capable(unix.CAP_SETUID) {
 			err = errors.New("not permitted")
@@ -53,8 +54,13 @@ func checkRights(name string, byXDP bool) (err error) {
 			err = fmt.Errorf("--user %s: %w", name, err)
 		}
 	}
-	if byXDP && !(capable(unix.CAP_NET_ADMIN) && (capable(unix.CAP_BPF) || capable(unix.CAP_SYS_ADMIN))) {
+	if cfg.XDP != nil && !(capable(unix.CAP_NET_ADMIN) && (capable(unix.CAP_BPF) || capable(unix.CAP_SYS_ADMIN))) {
 		err = errors.Join(err, xdp.ErrNotPermitted)
+	}
+	for i := range cfg.Mirror.Targets {
+		if cfg.Mirror.Targets[i].Raw() && !capable(unix.CAP_NET_RAW) {
+			return errors.Join(err, mirror.ErrNotPermitted)
+		}
 	}
 	return err
 }
