@@ -37,7 +37,7 @@ type Batch struct {
 	home      []uint64
 	verdicts  Verdicts
 	own       *held
-	kept      bool   // own waits, or is marked
+	kept      bool   // own waits
 	decided   uint64 // as of Judge
 }
 
@@ -97,7 +97,7 @@ func (x *Batch) Judge(b *capture.Batch, v Verdicts) {
 	x.choose(b)
 	h.advance()
 	x.decided = h.decided
-	if x.kept = h.stream.Mark != nil || x.decided < x.own.end; x.kept {
+	if x.kept = x.decided < x.own.end; x.kept {
 		x.keep(b)
 	}
 }
