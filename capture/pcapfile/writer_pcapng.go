@@ -182,40 +182,50 @@ func (w *sectionWriter) pcapRun(b *capture.Batch, lo, hi int) (next int) {
 	if !t.fromPcap() {
 		return lo
 	}
-	commented := b.Comments.Size() > 0
-	buf, used := w.out.buf[:cap(w.out.buf)], len(w.out.buf)
-	for next = lo; next < hi && b.Frames[next].Interface == from; next++ {
-		f, data, options := &b.Frames[next], b.Data(next), []byte(nil)
-		if commented {
-			options = w.commentList(b.Comments.Of(next))
-		}
-		n := encoding.MinPacketLen + (len(data)+3)&^3 + len(options)
-		if n >= directSize || n > len(buf)-used {
+	frames, commented := b.Frames[lo:hi], b.Comments.Size() > 0
+	in, out, used := b.Buf, w.out.buf[:cap(w.out.buf)], len(w.out.buf)
+	for i := range frames {
+		f := &frames[i]
+		if f.Interface != from {
 			break
 		}
-		putPcap(buf[used:used+n], f, data, options, &t, w.timeOf(f))
+		n, options := encoding.MinPacketLen+int(pad4(f.CapLen)), []byte(nil)
+		if commented {
+			if comment := b.Comments.Of(lo + i); len(comment) > 0 {
+				options = w.commentList(comment)
+				n += len(options)
+			}
+		}
+		if n >= directSize || n > len(out)-used {
+			break
+		}
+		putPcap(out[used:used+n], in[f.Data:f.Data+f.CapLen], f, &t, w.timeOf(f))
+		if len(options) > 0 {
+			copy(out[used+n-4-len(options):], options)
+		}
 		used += n
+		next++
 		if f.Time != capture.NoTime {
 			w.last = f.Time
 		}
 	}
-	w.out.buf = buf[:used]
-	w.out.mark(next - lo)
-	return next
+	w.out.buf = out[:used]
+	w.out.mark(next)
+	return lo + next
 }
 
 // putPcap puts a frame from pcap, with a time in nanoseconds, into an enhanced packet block that
 // is as long as p.
-func putPcap(p []byte, f *capture.Frame, data, options []byte, t *target, time uint64) {
+func putPcap(p, data []byte, f *capture.Frame, t *target, time uint64) {
 	if t.origin == fromPcapMicro {
 		time /= 1000
 	}
-	n := len(p)
-	end := n - 4 - copy(p[n-4-len(options):], options)
-	le.PutUint32(p[end-4:], 0) // padding, of which data overwrites what it needs
+	encoding.PutPacketHead(p, uint32(len(p)), t.id, time, f.CapLen, f.WireLen)
+	le.PutUint32(p[len(p)-4:], uint32(len(p)))
+	if k := len(data) & 3; k != 0 {
+		clear(p[encoding.PacketHead+len(data):][:4-k])
+	}
 	copy(p[encoding.PacketHead:], data)
-	le.PutUint32(p[n-4:], uint32(n))
-	encoding.PutPacketHead(p, uint32(n), t.id, time, f.CapLen, f.WireLen)
 }
 
 // timeOf returns the time to write for a frame from pcap: its time, else the time of the frame

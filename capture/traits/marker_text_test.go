@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/frametest"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // described is a UDP packet as a capture point saw it.
@@ -243,14 +244,17 @@ func TestShortFrames(t *testing.T) {
 	}
 	for n := range 40_000 {
 		frame := frames[n%len(frames)]
-		frame = frame[:min(len(frame), 60+r.IntN(60))]
+		frame = frame[:min(len(frame), 30+r.IntN(90))]
 		other := slices.Clone(frame)
+		for range min(len(other)/12, r.IntN(3)) {
+			other = slices.Insert(other, 12, iana.TypeVLAN>>8, iana.TypeVLAN&0xff, byte(r.IntN(256)), byte(r.IntN(256)))
+		}
 		for range min(len(other), r.IntN(3)) {
 			other[r.IntN(min(len(other), []int{14, 34, 90}[r.IntN(3)]))] ^= 1 << r.IntN(8)
 		}
 		b := frametest.NewBatch(capture.LinkEthernet, frame, other)
 		m := markers[n%2]
-		m.keep(&digest.Digest{}, b, 0, 1)
+		m.keep(make([]digest.Digest, 1), b, 0, 1)
 		kept := m.kept.find(digest.Digest{}, 0, 0)
 		if kept.raw {
 			short++
