@@ -194,16 +194,15 @@ func (m *Marker) know(b *capture.Batch) {
 }
 
 // keep remembers frames from on of b, as many as digests, as kept packets. The first has this number.
-// Few kept packets have copies, so keep only copies short plain frames, and recall describes a frame
-// when a copy comes. The description of such a frame depends on nothing but its bytes and its interface.
+// Few kept packets have copies, so keep only copies short frames, and recall describes a frame when a
+// copy comes. The description of a packet without options depends on nothing but its frame.
 func (m *Marker) keep(digests []digest.Digest, b *capture.Batch, from int, number uint64) {
 	m.know(b)
 	for i := range digests {
-		p, f, data := m.kept.enter(&digests[i]), &b.Frames[from+i], b.Data(from+i)
-		p.raw = len(data) >= ethernetLen && len(data) <= frameLen && b.Interfaces[f.Interface].LinkType == capture.LinkEthernet && headers.IsPlainEthernet(data)
-		if p.raw {
+		p, f := m.kept.enter(&digests[i]), &b.Frames[from+i]
+		if p.raw = int(f.CapLen) <= frameLen && !b.HasOptions(from+i); p.raw {
 			p.set(f, number+uint64(i))
-			copy(p.frame()[:], data)
+			copy(p.frame()[:], b.Data(from+i))
 		} else {
 			m.describe(p, b, from+i, number+uint64(i))
 		}
@@ -226,12 +225,13 @@ func (m *Marker) recall(kept *packet, b *capture.Batch, i int) *packet {
 }
 
 // routed describes the frame that was kept in original, and frame i of b in copied, if both are short
-// and differ in nothing but VLAN tags and what routers change. Hashes of parts that are equal are 0.
+// and plain but for VLAN tags, and differ in nothing but these, addresses and what routers change.
+// Hashes of parts that are equal are 0.
 func (m *Marker) routed(kept *packet, b *capture.Batch, i int) bool {
 	f := &b.Frames[i]
 	m.alone.Interfaces, m.alone.Sections = m.interfaces, m.sections
 	m.alone.Frames[0] = capture.Frame{Time: kept.time, CapLen: kept.capLen, WireLen: kept.wireLen, Interface: kept.iface}
-	if m.alone.Frames[1] = *f; int(f.CapLen) > frameLen || m.interfaces[f.Interface].LinkType != capture.LinkEthernet {
+	if m.alone.Frames[1] = *f; int(f.CapLen) > frameLen || m.interfaces[f.Interface].LinkType != capture.LinkEthernet || m.interfaces[kept.iface].LinkType != capture.LinkEthernet {
 		return false
 	}
 	m.place(0, kept.frame()[:kept.capLen])
@@ -241,8 +241,13 @@ func (m *Marker) routed(kept *packet, b *capture.Batch, i int) bool {
 	if first == nil || !bytes.Equal(first, second) {
 		return false
 	}
-	if !bytes.Equal(m.alone.Data(0)[:2*addressLen], m.alone.Data(1)[:2*addressLen]) {
+	const tags = 2 * addressLen
+	before, after := m.alone.Data(0)[:m.original.base-typeLen], m.alone.Data(1)[:m.copied.base-typeLen]
+	if !bytes.Equal(before[:tags], after[:tags]) {
 		m.copied.traits.MAC = 1
+	}
+	if !bytes.Equal(before[tags:], after[tags:]) {
+		m.copied.traits.VLAN = 1
 	}
 	return true
 }
@@ -253,23 +258,23 @@ func (m *Marker) place(n int, frame []byte) {
 	copy(m.alone.Buf[n*frameLen:], frame)
 }
 
-// split moves VLAN tags and the fields that routers change from frame n of alone to p, and returns its
-// rest from the ethertype on. It returns nil unless an IP header follows the Ethernet header and tags.
+// split moves the fields that routers change from frame n of alone to p, describes its VLAN tags, and
+// returns the rest from the ethertype on. It returns nil unless the frame is plain but for the tags.
 func (m *Marker) split(p *packet, n int, number uint64) []byte {
 	h, f, data := &m.headers[n], &m.alone.Frames[n], m.alone.Data(n)
-	if h.Version == 0 || h.Start != ethernetLen+tagLen*uint32(h.Tags) || h.Tags > maxLabels {
+	if h.Version == 0 || h.Start != ethernetLen+tagLen*uint32(h.Tags) || h.Tags > maxLabels || !headers.IsPlainEthernet(data[h.Start-ethernetLen:]) {
 		return nil
 	}
 	p.set(f, number)
 	ip := data[h.Start:h.End]
-	p.facts = facts{base: h.Start, traits: traits{
-		Point: CapturePoint{Interface: m.interfaces[f.Interface].CapturePoint}, VLAN: uint64(h.Tags), Version: h.Version, Routed: RoutedOf(ip),
-	}}
+	p.facts = facts{base: h.Start}
+	p.traits.Point.Interface = m.interfaces[f.Interface].CapturePoint
+	p.traits.Version, p.traits.Routed = h.Version, RoutedOf(ip)
 	for t := range h.Tags {
 		p.labels[t], p.kinds[t] = uint32(binary.BigEndian.Uint16(data[ethernetLen+tagLen*int(t):]))&0xfff, headers.LayerVLAN
 	}
 	ClearRouted(ip)
-	return data[h.Start-2:]
+	return data[h.Start-typeLen:]
 }
 
 // set sets what f says.
