@@ -195,7 +195,7 @@ func (m *Marker) know(b *capture.Batch) {
 
 // keep remembers frames from on of b, as many as digests, as kept packets. The first has this number.
 // Few kept packets have copies, so keep only copies short frames, and recall describes a frame when a
-// copy comes. The description of a packet without options depends on nothing but its frame.
+// copy comes. The description of a packet without options depends on nothing but its bytes and interface.
 func (m *Marker) keep(digests []digest.Digest, b *capture.Batch, from int, number uint64) {
 	m.know(b)
 	for i := range digests {
