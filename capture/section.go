@@ -107,11 +107,23 @@ func (b *Batch) FCSLen(i int) int {
 	return n
 }
 
+// HasOptions reports whether the record of frame i has bytes behind the frame, such as pcapng options.
+func (b *Batch) HasOptions(i int) bool {
+	options, end := b.options(i)
+	return options < end
+}
+
+// options returns where the options of frame i begin and end, if its record is a pcapng block.
+func (b *Batch) options(i int) (from, to int) {
+	f := &b.Frames[i]
+	return int(f.Data) + int((f.CapLen+3)&^3), int(f.Record) + int(f.RecordLen) - 4
+}
+
 // packetFlags returns the flags of a pcapng packet, 0 if it has none.
 func (b *Batch) packetFlags(i int) uint32 {
 	f := &b.Frames[i]
 	section := &b.Sections[b.Interfaces[f.Interface].Section]
-	options, end := int(f.Data)+int((f.CapLen+3)&^3), int(f.Record)+int(f.RecordLen)-4
+	options, end := b.options(i)
 	if section.Format != FormatPcapNG || options >= end {
 		return 0
 	}

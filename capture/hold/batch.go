@@ -37,7 +37,7 @@ type Batch struct {
 	home      []uint64
 	verdicts  Verdicts
 	own       *held
-	kept      bool   // own waits, or is marked
+	kept      bool   // own waits, or is marked behind a batch that waits
 	decided   uint64 // as of Judge
 }
 
@@ -89,6 +89,7 @@ func (x *Batch) Prepare(b *capture.Batch, m *identity.Messages, from, to int) {
 func (x *Batch) Judge(b *capture.Batch, v Verdicts) {
 	x.verdicts = v
 	h := x.hold
+	x.kept = h.stream.Mark != nil && h.open.Len() > 0 // open packets may lead to packets of b
 	h.arrive()
 	x.accept(b)
 	if h.homes != nil {
@@ -97,7 +98,7 @@ func (x *Batch) Judge(b *capture.Batch, v Verdicts) {
 	x.choose(b)
 	h.advance()
 	x.decided = h.decided
-	if x.kept = h.stream.Mark != nil || x.decided < x.own.end; x.kept {
+	if x.kept = x.kept || x.decided < x.own.end; x.kept {
 		x.keep(b)
 	}
 }

@@ -40,7 +40,7 @@ func (x *Batch) accept(b *capture.Batch) {
 		k.arrived = h.cfg.Clock()
 	}
 	if h.stream.Mark != nil {
-		k.marks.begin(x.verdicts.Digests)
+		k.marks.begin(len(b.Frames))
 	}
 	x.own = k
 	h.open.Push(k)
@@ -51,6 +51,9 @@ func (x *Batch) keep(b *capture.Batch) {
 	k := x.own
 	if x.hold.memory.Keep(&k.batch, b); k.batch.Copied {
 		k.frames = k.batch.Frames
+	}
+	if x.hold.stream.Mark != nil {
+		k.digests = append(k.digests[:0], x.verdicts.Digests...)
 	}
 }
 
@@ -66,7 +69,7 @@ func (x *Batch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint
 		if err := h.write(x.decided, write); err != nil {
 			return err
 		}
-		return write(b, k.drop)
+		return write(h.marked(k, b, x.verdicts.Digests))
 	}
 	h.memory.Take(&k.batch, b)
 	h.waiting.Push(k)
@@ -91,11 +94,8 @@ func (h *Hold) write(decided uint64, write func(b *capture.Batch, drop []uint64)
 
 // rest returns the part of a batch that is not yet written.
 func (h *Hold) rest(k *held) (b *capture.Batch, drop []uint64) {
-	if h.stream.Mark != nil {
-		return h.marked(k)
-	}
 	if k.written == 0 {
-		return &k.batch.Batch, k.drop
+		return h.marked(k, &k.batch.Batch, k.digests)
 	}
 	return k.part(k.written, len(k.batch.Frames))
 }
@@ -181,17 +181,16 @@ func (h *Hold) recycle(k *held) {
 
 // marks is the input of Stream.Mark for a waiting batch.
 type marks struct {
-	digests []digest.Digest
+	digests []digest.Digest // of a batch that waits
 	later   []uint32
 	// before has for each packet the distance, in packets, back to the packet whose place it took; 0
 	// if it took none.
 	before []uint32
 }
 
-// begin takes the digests of a batch.
-func (m *marks) begin(digests []digest.Digest) {
-	m.digests = append(m.digests[:0], digests...)
-	m.later, m.before = capture.Zeroed(m.later, len(digests)), capture.Zeroed(m.before, len(digests))
+// begin makes room for n packets.
+func (m *marks) begin(n int) {
+	m.later, m.before = capture.Zeroed(m.later, n), capture.Zeroed(m.before, n)
 }
 
 // notePlace notes that packet in of the newest batch is kept in the place of packet out, and
@@ -212,11 +211,14 @@ func (h *Hold) notePlace(own *held, out, in uint64) {
 	}
 }
 
-// marked returns the result of Stream.Mark for a batch.
-func (h *Hold) marked(k *held) (*capture.Batch, []uint64) {
+// marked returns batch b of k as it is written: with Stream.Mark its result.
+func (h *Hold) marked(k *held, b *capture.Batch, digests []digest.Digest) (*capture.Batch, []uint64) {
+	if h.stream.Mark == nil {
+		return b, k.drop
+	}
 	h.following = h.following[:0]
 	for i := range h.waiting.Len() {
 		h.following = append(h.following, &(*h.waiting.At(i)).batch.Batch)
 	}
-	return h.stream.Mark(&k.batch.Batch, k.digests, k.drop, k.later, h.following)
+	return h.stream.Mark(b, digests, k.drop, k.later, h.following)
 }

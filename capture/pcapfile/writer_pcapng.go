@@ -159,9 +159,9 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 			}
 			switch t.origin {
 			case fromPcapMicro:
-				w.pcapFrame(b, i, t.id, w.timeOf(f)/1000)
+				w.packet(b, i, t.id, w.timeOf(f)/1000, w.commentList(b.Comments.Of(i)))
 			case fromPcapNano:
-				w.pcapFrame(b, i, t.id, w.timeOf(f))
+				w.packet(b, i, t.id, w.timeOf(f), w.commentList(b.Comments.Of(i)))
 			default:
 				w.packetBlock(b, i, t)
 			}
@@ -174,44 +174,58 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 	return nil
 }
 
-// pcapRun writes frames lo..hi-1 as pcapFrame does, up to the first frame that is not from the same
-// pcap interface, has a comment, or does not fit into the buffer. It returns that frame's number.
+// pcapRun writes frames lo..hi-1 as enhanced packet blocks, up to the first frame that is not from the
+// same pcap interface or does not fit into the buffer. It returns that frame's number.
 func (w *sectionWriter) pcapRun(b *capture.Batch, lo, hi int) (next int) {
 	from := b.Frames[lo].Interface
 	t := w.targets[from]
 	if !t.fromPcap() {
 		return lo
 	}
-	commented := b.Comments.Size() > 0
-	buf, used := w.out.buf[:cap(w.out.buf)], len(w.out.buf)
-	for next = lo; next < hi && b.Frames[next].Interface == from && !(commented && len(b.Comments.Of(next)) > 0); next++ {
-		f, data := &b.Frames[next], b.Data(next)
-		n := encoding.MinPacketLen + (len(data)+3)&^3
-		if n >= directSize || n > len(buf)-used {
+	frames, commented := b.Frames[lo:hi], b.Comments.Size() > 0
+	in, out, used := b.Buf, w.out.buf[:cap(w.out.buf)], len(w.out.buf)
+	for i := range frames {
+		f := &frames[i]
+		if f.Interface != from {
 			break
 		}
-		putPcap(buf[used:used+n], f, data, &t, w.timeOf(f))
+		n, options := encoding.MinPacketLen+int(pad4(f.CapLen)), []byte(nil)
+		if commented {
+			if comment := b.Comments.Of(lo + i); len(comment) > 0 {
+				options = w.commentList(comment)
+				n += len(options)
+			}
+		}
+		if n >= directSize || n > len(out)-used {
+			break
+		}
+		putPcap(out[used:used+n], in[f.Data:f.Data+f.CapLen], f, &t, w.timeOf(f))
+		if len(options) > 0 {
+			copy(out[used+n-4-len(options):], options)
+		}
 		used += n
+		next++
 		if f.Time != capture.NoTime {
 			w.last = f.Time
 		}
 	}
-	w.out.buf = buf[:used]
-	w.out.mark(next - lo)
-	return next
+	w.out.buf = out[:used]
+	w.out.mark(next)
+	return lo + next
 }
 
 // putPcap puts a frame from pcap, with a time in nanoseconds, into an enhanced packet block that
 // is as long as p.
-func putPcap(p []byte, f *capture.Frame, data []byte, t *target, time uint64) {
+func putPcap(p, data []byte, f *capture.Frame, t *target, time uint64) {
 	if t.origin == fromPcapMicro {
 		time /= 1000
 	}
-	n := len(p)
-	le.PutUint32(p[n-8:], 0) // padding, of which data overwrites what it needs
+	encoding.PutPacketHead(p, uint32(len(p)), t.id, time, f.CapLen, f.WireLen)
+	le.PutUint32(p[len(p)-4:], uint32(len(p)))
+	if k := len(data) & 3; k != 0 {
+		clear(p[encoding.PacketHead+len(data):][:4-k])
+	}
 	copy(p[encoding.PacketHead:], data)
-	le.PutUint32(p[n-4:], uint32(n))
-	encoding.PutPacketHead(p, uint32(n), t.id, time, f.CapLen, f.WireLen)
 }
 
 // timeOf returns the time to write for a frame from pcap: its time, else the time of the frame
@@ -221,27 +235,6 @@ func (w *sectionWriter) timeOf(f *capture.Frame) uint64 {
 		return uint64(max(w.last, 0))
 	}
 	return uint64(max(f.Time, 0))
-}
-
-// pcapFrame writes frame i as an enhanced packet block without options but a comment.
-func (w *sectionWriter) pcapFrame(b *capture.Batch, i int, id uint32, ticks uint64) {
-	if comment := b.Comments.Of(i); len(comment) > 0 {
-		w.packet(b, i, id, ticks, w.commentList(comment))
-		return
-	}
-	f := &b.Frames[i]
-	w.enhanced(f, encoding.MinPacketLen+pad4(f.CapLen), id, ticks)
-	w.out.write(b.Data(i))
-	gap := pad4(f.CapLen) - f.CapLen
-	p := w.out.extend(int(gap) + 4)
-	le.PutUint32(p, 0)
-	le.PutUint32(p[gap:], encoding.MinPacketLen+pad4(f.CapLen))
-}
-
-// enhanced writes the part of an enhanced packet block of n bytes that comes
-// before the packet.
-func (w *sectionWriter) enhanced(f *capture.Frame, n, id uint32, ticks uint64) {
-	encoding.PutPacketHead(w.out.extend(encoding.PacketHead), n, id, ticks, f.CapLen, f.WireLen)
 }
 
 // u32 writes one integer.

@@ -21,7 +21,7 @@ const (
 func (w *sectionWriter) packet(b *capture.Batch, i int, id uint32, ticks uint64, options []byte) {
 	f := &b.Frames[i]
 	n := encoding.MinPacketLen + pad4(f.CapLen) + uint32(len(options))
-	w.enhanced(f, n, id, ticks)
+	encoding.PutPacketHead(w.out.extend(encoding.PacketHead), n, id, ticks, f.CapLen, f.WireLen)
 	w.out.write(b.Data(i))
 	clear(w.out.extend(int(pad4(f.CapLen) - f.CapLen)))
 	w.out.write(options)

@@ -93,7 +93,7 @@ func (r *Records) convert(b *capture.Batch, drop []uint64, targets []target) boo
 				return false
 			}
 			p := r.memory[used : used+encoding.MinPacketLen+(len(data)+3)&^3]
-			putPcap(p, f, data, &targets[f.Interface], uint64(max(f.Time, 0)))
+			putPcap(p, data, f, &targets[f.Interface], uint64(max(f.Time, 0)))
 			used += len(p)
 			r.last = f.Time
 		}

@@ -4,6 +4,7 @@ package traits
 
 import (
 	"bytes"
+	"encoding/binary"
 	"time"
 	"unsafe"
 
@@ -39,8 +40,8 @@ type Marker struct {
 	original packet // of copied, if it was kept as it came
 	number   uint64 // of the last packet
 	out      capture.Batch
-	alone    capture.Batch     // has the frame of a packet that was kept as it came
-	plain    [2][frameLen]byte // scratch
+	alone    capture.Batch     // has short frames: a packet that was kept as it came, and its copy
+	headers  [2]headers.Header // of alone
 	// The tables of the batch that knew most of them.
 	interfaces []capture.Interface
 	sections   []capture.Section
@@ -54,7 +55,7 @@ func NewMarker(cfg MarkerConfig) *Marker { return newMarker(cfg, remembered) }
 // newMarker returns a Marker that remembers this number of packets.
 func newMarker(cfg MarkerConfig, packets int) *Marker {
 	m := &Marker{inputs: cfg.Inputs, window: cfg.Window, removed: cfg.Removed, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
-	m.alone.Buf, m.alone.Frames = make([]byte, 2*frameLen), make([]capture.Frame, 1)
+	m.alone.Buf, m.alone.Frames = make([]byte, 3*frameLen), make([]capture.Frame, 2)
 	return m
 }
 
@@ -71,23 +72,29 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 // The result shares the memory of b, except the comments, and is valid until the next call. b
 // itself stays as it is.
 func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) (*capture.Batch, []uint64) {
+	m.know(b)
 	comments := m.out.Comments
 	comments.Reset()
 	block := 0
-	for i := range b.Frames {
+	for i, end := 0, 0; i < len(b.Frames); i = end {
 		for ; block < len(b.Blocks) && int(b.Blocks[block].Before) <= i; block++ {
 			m.number += framesOf(b.Blocks[block].Type)
 		}
 		m.number++
+		end = i + 1
 		switch {
 		case capture.IsSet(m.elsewhere, i):
-			m.keep(&digests[i], b, i, m.number) // as the original of later copies
+			m.keep(digests[i:end], b, i, m.number) // as the original of later copies
 			comments.Set(i, []byte("copy of a packet of another site"))
 			m.remove(nil, m.describe(&m.copied, b, i, m.number))
 		case !capture.IsSet(drop, i):
-			m.keep(&digests[i], b, i, m.number)
+			if len(b.Blocks) == block && m.elsewhere == nil {
+				_, end = capture.NextRun(drop, i, len(b.Frames))
+			}
+			m.keep(digests[i:end], b, i, m.number)
+			m.number += uint64(end - i - 1)
 		case later != nil && later[i] > 0:
-			m.enterLater(b, i, &digests[i], later[i], next)
+			m.enterLater(b, i, digests[i:end], later[i], next)
 			fallthrough
 		default:
 			kept := m.recall(m.kept.find(digests[i], b.Frames[i].Time, m.window), b, i)
@@ -117,7 +124,7 @@ func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsew
 }
 
 // enterLater enters the packet that is kept in place of frame i of b, which comes after it.
-func (m *Marker) enterLater(b *capture.Batch, i int, d *digest.Digest, after uint32, next []*capture.Batch) {
+func (m *Marker) enterLater(b *capture.Batch, i int, d []digest.Digest, after uint32, next []*capture.Batch) {
 	at, number := i+int(after), m.number-shown(b, i)
 	for at >= len(b.Frames) {
 		if len(next) == 0 {
@@ -179,25 +186,27 @@ const frameLen = int(unsafe.Sizeof(facts{}))
 // frame returns the memory of the facts, which hold no pointers.
 func (p *packet) frame() *[frameLen]byte { return (*[frameLen]byte)(unsafe.Pointer(&p.facts)) }
 
-// keep remembers frame i of b as a kept packet. Few kept packets have copies, so keep only copies a
-// short plain frame, and recall describes the frame when a copy comes. The description of such a
-// frame depends on nothing but its bytes and its interface.
-func (m *Marker) keep(d *digest.Digest, b *capture.Batch, i int, number uint64) {
-	p := m.kept.enter(d)
-	if !isShort(b, i) {
-		m.describe(p, b, i, number)
-		return
+// know takes the tables of b, if they have more.
+func (m *Marker) know(b *capture.Batch) {
+	if len(b.Interfaces) > len(m.interfaces) {
+		m.interfaces, m.sections = b.Interfaces, b.Sections
 	}
-	m.set(p, b, i, number)
-	p.raw = true
-	copy(p.frame()[:], b.Data(i))
 }
 
-// isShort reports whether frame i of b is kept as it came.
-func isShort(b *capture.Batch, i int) bool {
-	data := b.Data(i)
-	return len(data) >= ethernetLen && len(data) <= frameLen &&
-		b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkEthernet && headers.IsPlainEthernet(data)
+// keep remembers frames from on of b, as many as digests, as kept packets. The first has this number.
+// Few kept packets have copies, so keep only copies short frames, and recall describes a frame when a
+// copy comes. The description of a packet without options depends on nothing but its bytes and interface.
+func (m *Marker) keep(digests []digest.Digest, b *capture.Batch, from int, number uint64) {
+	m.know(b)
+	for i := range digests {
+		p, f := m.kept.enter(&digests[i]), &b.Frames[from+i]
+		if p.raw = int(f.CapLen) <= frameLen && !b.HasOptions(from+i); p.raw {
+			p.set(f, number+uint64(i))
+			copy(p.frame()[:], b.Data(from+i))
+		} else {
+			m.describe(p, b, from+i, number+uint64(i))
+		}
+	}
 }
 
 // recall describes frame i of b in copied, and its original, which it returns. kept is the
@@ -207,64 +216,76 @@ func (m *Marker) recall(kept *packet, b *capture.Batch, i int) *packet {
 		m.describe(&m.copied, b, i, m.number)
 		return kept
 	}
-	copy(m.alone.Buf, kept.frame()[:kept.capLen])
-	m.alone.Interfaces, m.alone.Sections = m.interfaces, m.sections
-	m.alone.Frames[0] = capture.Frame{Time: kept.time, CapLen: kept.capLen, WireLen: kept.wireLen, Interface: kept.iface}
-	if m.routed(b, i) {
-		m.original.number = kept.number
+	if m.routed(kept, b, i) {
 		return &m.original
 	}
 	m.describe(&m.copied, b, i, m.number)
+	m.place(0, kept.frame()[:kept.capLen]) // routed has changed it
 	return m.describe(kept, &m.alone, 0, kept.number)
 }
 
-// routed describes frame i of b in copied, and the frame of alone in original, if both are short
-// and differ in nothing but what routers change. Hashes of parts that are equal are 0.
-func (m *Marker) routed(b *capture.Batch, i int) bool {
-	n := b.Frames[i].CapLen
-	if !isShort(b, i) || m.alone.Frames[0].CapLen != n {
+// routed describes the frame that was kept in original, and frame i of b in copied, if both are short
+// and plain but for VLAN tags, and differ in nothing but these, addresses and what routers change.
+// Hashes of parts that are equal are 0.
+func (m *Marker) routed(kept *packet, b *capture.Batch, i int) bool {
+	f := &b.Frames[i]
+	m.alone.Interfaces, m.alone.Sections = m.interfaces, m.sections
+	m.alone.Frames[0] = capture.Frame{Time: kept.time, CapLen: kept.capLen, WireLen: kept.wireLen, Interface: kept.iface}
+	if m.alone.Frames[1] = *f; int(f.CapLen) > frameLen || m.interfaces[f.Interface].LinkType != capture.LinkEthernet || m.interfaces[kept.iface].LinkType != capture.LinkEthernet {
 		return false
 	}
-	first, second := &m.plain[0], &m.plain[1]
-	if !m.split(first, &m.original, &m.alone, 0) || !m.split(second, &m.copied, b, i) || !bytes.Equal(first[ethernetLen:n], second[ethernetLen:n]) {
+	m.place(0, kept.frame()[:kept.capLen])
+	m.place(1, b.Data(i))
+	m.reader.decoder.Decode(m.headers[:], &m.alone, 0)
+	first, second := m.split(&m.original, 0, kept.number), m.split(&m.copied, 1, m.number)
+	if first == nil || !bytes.Equal(first, second) {
 		return false
 	}
-	if !bytes.Equal(first[:2*addressLen], second[:2*addressLen]) {
+	const tags = 2 * addressLen
+	before, after := m.alone.Data(0)[:m.original.base-typeLen], m.alone.Data(1)[:m.copied.base-typeLen]
+	if !bytes.Equal(before[:tags], after[:tags]) {
 		m.copied.traits.MAC = 1
 	}
+	if !bytes.Equal(before[tags:], after[tags:]) {
+		m.copied.traits.VLAN = 1
+	}
 	return true
 }
 
-// split copies frame i of b, which is short, and moves the fields that routers change to the facts of
-// p. It reports whether an IP header follows the Ethernet header.
-func (m *Marker) split(to *[frameLen]byte, p *packet, b *capture.Batch, i int) bool {
-	m.set(p, b, i, m.number)
-	h := &m.reader.header[0]
-	m.reader.decoder.Decode(m.reader.header[:], b, i)
-	if h.Version == 0 || h.Start != ethernetLen {
-		return false
+// place copies a short frame to frame n of alone.
+func (m *Marker) place(n int, frame []byte) {
+	m.alone.Frames[n].Data = uint32(n * frameLen)
+	copy(m.alone.Buf[n*frameLen:], frame)
+}
+
+// split moves the fields that routers change from frame n of alone to p, describes its VLAN tags, and
+// returns the rest from the ethertype on. It returns nil unless the frame is plain but for the tags.
+func (m *Marker) split(p *packet, n int, number uint64) []byte {
+	h, f, data := &m.headers[n], &m.alone.Frames[n], m.alone.Data(n)
+	if h.Version == 0 || h.Start != ethernetLen+tagLen*uint32(h.Tags) || h.Tags > maxLabels || !headers.IsPlainEthernet(data[h.Start-ethernetLen:]) {
+		return nil
 	}
-	copy(to[:], b.Data(i))
-	ip := to[ethernetLen:h.End]
-	p.facts = facts{base: ethernetLen, traits: traits{
-		Point: CapturePoint{Interface: b.Interfaces[p.iface].CapturePoint}, Version: h.Version, Routed: RoutedOf(ip),
-	}}
+	p.set(f, number)
+	ip := data[h.Start:h.End]
+	p.facts = facts{base: h.Start}
+	p.traits.Point.Interface = m.interfaces[f.Interface].CapturePoint
+	p.traits.Version, p.traits.Routed = h.Version, RoutedOf(ip)
+	for t := range h.Tags {
+		p.labels[t], p.kinds[t] = uint32(binary.BigEndian.Uint16(data[ethernetLen+tagLen*int(t):]))&0xfff, headers.LayerVLAN
+	}
 	ClearRouted(ip)
-	return true
+	return data[h.Start-typeLen:]
 }
 
-// set sets all of p but its facts to what frame i of b says.
-func (m *Marker) set(p *packet, b *capture.Batch, i int, number uint64) {
-	if len(b.Interfaces) > len(m.interfaces) {
-		m.interfaces, m.sections = b.Interfaces, b.Sections
-	}
-	f := &b.Frames[i]
-	p.number, p.time, p.iface, p.capLen, p.wireLen, p.raw = number, f.Time, f.Interface, f.CapLen, f.WireLen, false
+// set sets what f says.
+func (p *packet) set(f *capture.Frame, number uint64) {
+	p.number, p.time, p.iface, p.capLen, p.wireLen = number, f.Time, f.Interface, f.CapLen, f.WireLen
 }
 
 // describe describes frame i of b in p, and returns p.
 func (m *Marker) describe(p *packet, b *capture.Batch, i int, number uint64) *packet {
-	m.set(p, b, i, number)
+	p.set(&b.Frames[i], number)
+	p.raw = false
 	p.facts = facts{traits: m.reader.read(b, i), base: m.reader.header[0].Start}
 	n, tags := 0, uint32(0)
 	for _, l := range m.reader.stack.Layers {

@@ -3,7 +3,7 @@
 package traits
 
 import (
-	"fmt"
+	"encoding/hex"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
@@ -108,6 +108,9 @@ func appendLabels(p []byte, kept, copied *packet) []byte {
 // stack returns the identifiers of the headers of a kind, the outermost first.
 func (p *packet) stack(kind headers.LayerKind) (s stack) {
 	for i, k := range p.kinds {
+		if k == 0 {
+			break
+		}
 		if k == kind {
 			s.ids[s.n] = p.labels[i]
 			s.n++
@@ -149,7 +152,8 @@ func appendRouted(p []byte, kept, copied *packet) []byte {
 		p = appendNumbers(append(p, hops...), uint32(a), uint32(b))
 	}
 	if a, b := kept.traits.Class, copied.traits.Class; a != b {
-		p = fmt.Appendf(append(p, class...), "0x%02x -> 0x%02x", a, b)
+		p = append(hex.AppendEncode(append(append(p, class...), "0x"...), []byte{a}), " -> 0x"...)
+		p = hex.AppendEncode(p, []byte{b})
 	}
 	if kept.traits.DF != copied.traits.DF {
 		if copied.traits.DF {

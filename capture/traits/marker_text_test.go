@@ -3,6 +3,7 @@
 package traits
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -15,7 +16,10 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"github.com/flowdedup/flowdedup/capture/internal/frametest"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // described is a UDP packet as a capture point saw it.
@@ -237,20 +241,28 @@ func TestComments(t *testing.T) {
 func TestShortFrames(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	frames := append(frametest.MostlyFast(), frametest.NearCopies()...)
+	for i, frame := range frames[:1000] {
+		frames = append(frames, frametest.PRP(frame, 14, 0xa+i%2, i), frametest.Checked(frametest.PRP(frame, 14, 0xa, i)))
+	}
 	short, markers := 0, []*Marker{}
 	for _, inner := range []bool{true, false} {
 		markers = append(markers, newMarker(MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{Inner: inner})}, 1))
 	}
 	for n := range 40_000 {
 		frame := frames[n%len(frames)]
-		frame = frame[:min(len(frame), 60+r.IntN(60))]
+		frame = frame[:min(len(frame), 30+r.IntN(90))]
 		other := slices.Clone(frame)
+		for range min(len(other)/12, r.IntN(3)*r.IntN(6)) {
+			other = slices.Insert(other, 12, iana.TypeVLAN>>8, iana.TypeVLAN&0xff, byte(r.IntN(256)), byte(r.IntN(256)))
+		}
 		for range min(len(other), r.IntN(3)) {
 			other[r.IntN(min(len(other), []int{14, 34, 90}[r.IntN(3)]))] ^= 1 << r.IntN(8)
 		}
-		b := frametest.NewBatch(capture.LinkEthernet, frame, other)
+		links := [...]capture.LinkType{capture.LinkEthernet, capture.LinkRaw, capture.LinkLinuxSLL2}
+		b := frametest.NewBatch(links[max(r.IntN(12)-9, 0)], frame, other)
 		m := markers[n%2]
-		m.keep(&digest.Digest{}, b, 0, 1)
+		m.interfaces, m.sections = b.Interfaces, b.Sections
+		m.keep(make([]digest.Digest, 1), b, 0, 1)
 		kept := m.kept.find(digest.Digest{}, 0, 0)
 		if kept.raw {
 			short++
@@ -262,6 +274,24 @@ func TestShortFrames(t *testing.T) {
 	}
 	if short < 10_000 {
 		t.Errorf("%d short frames", short)
+	}
+}
+
+// TestShortOptions has copies whose options, and nothing else, say where their PRP trailers end.
+func TestShortOptions(t *testing.T) {
+	b, o := newMarkerBatch(), binary.LittleEndian
+	for lan := 0xa; lan <= 0xb; lan++ {
+		frame := frametest.Join(frametest.PRP(frametest.Over4(frametest.Packet4), 14, lan, 1), "FCS?")
+		const sequence = 4 << 5 // of 4 bytes at the end
+		record := capturetest.PacketBlock(o, 0, 1, uint32(len(frame)), frame, capturetest.Option(o, encoding.OptFlags, sequence, 0, 0, 0))
+		f := capture.Frame{CapLen: uint32(len(frame)), WireLen: uint32(len(frame)), Record: uint32(len(b.Buf)), RecordLen: uint32(len(record))}
+		f.Data = f.Record + encoding.PacketHead
+		b.Buf, b.Frames = append(b.Buf, record...), append(b.Frames, f)
+	}
+	m := NewMarker(MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{})})
+	got, _ := m.Mark(b, make([]digest.Digest, 2), []uint64{2}, nil, nil)
+	if text := string(got.Comments.Of(1)); text != "copy of packet 1, at the same time, LAN A -> LAN B, other bytes" {
+		t.Error(text)
 	}
 }
 

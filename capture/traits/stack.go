@@ -12,6 +12,7 @@ import (
 const (
 	ethernetLen = 14
 	tagLen      = 4
+	typeLen     = 2 // of the ethertype at the end of the Ethernet header and of tags
 )
 
 // Stack lists the headers of one frame before its packet. It keeps its memory from frame to

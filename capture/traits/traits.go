@@ -108,7 +108,6 @@ func (r *reader) read(b *capture.Batch, i int) traits {
 // removeTags removes the VLAN tags from a link header, and returns their hash, 0 without
 // any.
 func (r *reader) removeTags(link []byte) ([]byte, uint64) {
-	const typeLen = 2 // of the tag, in front of its layer
 	r.tags = r.tags[:0]
 	to, from := 0, 0 // link[:to] is done, link[from:] is left
 	for _, l := range r.stack.Layers {

@@ -167,8 +167,7 @@ func PutPacketHead(p []byte, size, number uint32, ticks uint64, capLen, wireLen 
 	binary.LittleEndian.PutUint32(p[PacketInterfaceAt:], number)
 	binary.LittleEndian.PutUint32(p[PacketTimeAt:], uint32(ticks>>32))
 	binary.LittleEndian.PutUint32(p[PacketTimeAt+4:], uint32(ticks))
-	binary.LittleEndian.PutUint32(p[PacketCapLenAt:], capLen)
-	binary.LittleEndian.PutUint32(p[PacketWireLenAt:], wireLen)
+	binary.LittleEndian.PutUint64(p[PacketCapLenAt:], uint64(capLen)|uint64(wireLen)<<32)
 }
 
 // SetLengths writes the lengths of a packet block whose packet begins at offset head.
