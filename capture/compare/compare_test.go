@@ -131,7 +131,7 @@ func TestNothing(t *testing.T) {
 		b[i].noTime = true
 	}
 	n := newComparer(Config{})
-	if _, err := n.Search(n.stream(a, 100), n.stream(b, 100)); !errors.Is(err, ErrNoTime) {
+	if _, err := n.Search(n.stream(sideA, a, 100), n.stream(sideB, b, 100)); !errors.Is(err, ErrNoTime) {
 		t.Error(err)
 	}
 	// Some packets without one can.
@@ -313,7 +313,7 @@ func TestManyConversations(t *testing.T) {
 func TestWriteError(t *testing.T) {
 	a := steady(rand.New(rand.NewPCG(21, 22)), 5000, ms)
 	n := newComparer(Config{})
-	if _, err := n.Search(n.stream(a, 100), n.stream(a, 100)); err != nil {
+	if _, err := n.Search(n.stream(sideA, a, 100), n.stream(sideB, a, 100)); err != nil {
 		t.Fatal(err)
 	}
 	failed := errors.New("no space")

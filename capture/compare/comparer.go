@@ -96,8 +96,7 @@ type side struct {
 	hasTime  bool
 	time     int64 // of the packet at the front, by its own clock
 	lastRead int64 // place of the last packet, by the corrected clock
-	recent   []recentLine
-	touched  uint64 // the OR of warm's reads, so that no compiler leaves them out
+	recent   recent
 
 	counts        Side // without what Report adds from the fields below
 	protocols     [headers.ProtocolCount]uint64
@@ -128,11 +127,10 @@ func New(cfg Config) (*Comparer, error) {
 	cfg.Window, cfg.Memory = cmp.Or(cfg.Window, DefaultWindow), cmp.Or(cfg.Memory, DefaultMemory)
 	c := &Comparer{cfg: cfg, talks: newTalks()}
 	c.bytes.Store(int64(max(cfg.Identity.Bytes, 0)))
-	c.prepare = c.NewPreparer()
+	c.prepare = c.NewPreparer(sideA)
 	for i := range c.sides {
 		s := &c.sides[i]
 		s.clock = calendar.Clock{Ahead: mostPause, Behind: calendar.Tolerance}
-		s.recent = make([]recentLine, recentLines)
 	}
 	return c, nil
 }

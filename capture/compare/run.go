@@ -112,35 +112,45 @@ func (c *Comparer) close(s *side) {
 	s.holds.At(s.holds.Len() - 1).read = true
 }
 
-// placeGroup takes the next packets of the open batch that are read before end, a group at most,
-// and writes their places and times. It returns their number.
-func (s *side) placeGroup(places, times *[group]int64, end int64) (n int) {
-	for n < group && s.placeNext() && s.next < end {
-		places[n], times[n] = s.next, s.time
-		n++
+// placed are packets of a batch that are read one after the other, a group at most.
+type placed struct {
+	n      int
+	places [group]int64
+	wild   uint64 // bits of the packets whose times differ from their places
+	times  [group]int64
+}
+
+// placeGroup takes the next packets of the open batch that are read before end.
+func (s *side) placeGroup(g *placed, end int64) {
+	for g.n, g.wild = 0, 0; g.n < group && s.placeNext() && s.next < end; s.placeRun(g, end) {
+		if g.places[g.n] = s.next; s.time != s.next {
+			g.wild |= 1 << g.n
+			g.times[g.n] = s.time
+		}
+		g.n++
 		s.at++
 		s.hasNext = false
-		n += s.placeRun(places[n:], times[n:], end)
 	}
-	return n
 }
 
 // placeRun is placeGroup for packets of the open batch whose times do not go back, as of most: their
 // times are their places. It stops at any other packet.
-func (s *side) placeRun(places, times []int64, end int64) (n int) {
-	b, latest := *s.queue.At(0), s.latest
-	for ; n < len(places) && s.at+n < len(b.packets.Frames); n++ {
-		t := b.timeOf(s.at + n)
-		if t < latest || t-latest >= int64(time.Second) || t >= end {
+func (s *side) placeRun(g *placed, end int64) {
+	places, frames, latest := g.places[g.n:], (*s.queue.At(0)).packets.Frames[s.at:], s.latest
+	end = min(end, calendar.Farthest)
+	n := 0
+	for n < len(places) && n < len(frames) {
+		t := frames[n].Time
+		if uint64(t-latest) >= uint64(time.Second) || t >= end { // NoTime is not within a second, either
 			break
 		}
-		places[n], times[n], latest = t, t, t
+		places[n], latest = t, t
+		n++
 	}
 	if n > 0 {
 		s.clock.Pass(latest)
-		s.at, s.latest = s.at+n, latest
+		s.at, s.latest, g.n = s.at+n, latest, g.n+n
 	}
-	return n
 }
 
 // placeNext places the next packet of the open batch, if there is one.
@@ -191,107 +201,143 @@ func (c *Comparer) readUntil(i int, end int64) bool {
 	if i == sideB {
 		end += c.match.offset
 	}
-	var places, times [group]int64
-	for n, before := 0, c.held; n < turn && c.held-before <= c.cfg.Memory/turnShare; {
+	var g placed
+	for n, before := 0, c.held; n < turn && c.held-before <= c.cfg.Memory/turnShare; n += g.n {
 		first := s.at
-		k := s.placeGroup(&places, &times, end)
-		if k == 0 {
-			if !c.peek(i) || s.next >= end {
-				return false
-			}
-			continue
+		if s.placeGroup(&g, end); g.n > 0 {
+			c.add(i, *s.queue.At(0), first, &g)
+		} else if !c.peek(i) || s.next >= end {
+			return false
 		}
-		c.add(i, *s.queue.At(0), first, places[:k], times[:k])
-		n += k
 	}
 	return true
 }
 
-// add matches the packets of a batch from packet first on, which are read at places and have
-// these times.
-func (c *Comparer) add(i int, b *Batch, first int, places, times []int64) {
-	s, n := &c.sides[i], len(places)
-	digests := b.digests[first : first+n]
+// add matches packets of a batch, from packet first on.
+func (c *Comparer) add(i int, b *Batch, first int, g *placed) {
+	s, offset := &c.sides[i], int64(0)
+	digests := b.digests[first : first+g.n]
 	c.match.warm(digests)
-	s.warm(digests)
-	g := added{batch: b, first: first, places: places, times: times}
 	if i == sideB {
-		g.offset = c.match.offset
+		offset = c.match.offset
+	} else {
+		c.talks.expect(b.talks[first : first+g.n])
 	}
+	for j := range digests {
+		g.places[j] -= offset
+	}
+	again := s.recent.before(digests, g.places[:g.n], c.cfg.Window)
+	s.counts.Repeats += uint64(bits.OnesCount64(again))
+	for from, to := 0, 0; from < g.n; from = to {
+		to = from + c.reserve(i, b.packets.Frames[first+from:first+g.n])
+		number := c.match.queues[i].next
+		c.record(i, b, first+from, g.places[from:to], again>>from)
+		for wild := g.wild >> from << from & (1<<to - 1); wild != 0; wild &= wild - 1 {
+			j := bits.TrailingZeros64(wild)
+			s.wild(c.match.queues[i].at(number+uint64(j-from)), g.times[j])
+		}
+		c.pairUp(i, b, first+from, number)
+	}
+	s.counts.Packets += uint64(g.n)
+	s.lastRead = g.places[g.n-1]
+}
+
+// record appends packets of a batch to the queue of a side, which has room.
+func (c *Comparer) record(i int, b *Batch, first int, places []int64, again uint64) {
+	s, q, n, offset := &c.sides[i], &c.match.queues[i], len(places), int64(0)
+	if i == sideB {
+		offset = c.match.offset
+	}
+	digests, protocols, odd := b.digests[first:first+n], b.protocols[first:first+n], uint64(0)
 	for j, placed := range places {
-		g.again |= s.seenBefore(&digests[j], placed-g.offset, c.cfg.Window) << j
-	}
-	s.counts.Repeats += uint64(bits.OnesCount64(g.again))
-	for from, to := 0, 0; from < n; from = to {
-		to = from + c.reserve(i, b.packets.Frames[first+from:first+n])
-		c.record(i, &g, from, to)
-		q := &c.match.queues[i]
-		number := q.next - uint64(to-from)
-		for j := range to - from {
-			r := q.at(number + uint64(j))
-			other := c.match.match(i, r, number+uint64(j))
-			g.talks[j] = noTalk
-			if other == nil {
-				continue
-			}
-			g.talks[j] = other.talk // in most cases
-			if i == sideA {
-				c.meet(r, other)
-			} else {
-				c.meet(other, r)
-			}
-		}
-		c.talks.count(g.talks[:to-from], i, b, first+from)
-		for j, talk := range g.talks[:to-from] {
-			q.at(number + uint64(j)).talk = talk
+		r, proto := q.at(q.next+uint64(j)), protocols[j]
+		r.digest, r.time, r.placed = digests[j], placed+offset, placed
+		r.proto, r.state, r.flags = proto, waiting, uint8(again&repeated)
+		again >>= 1
+		s.protocols[proto]++
+		if proto == headers.NonIP {
+			odd |= 1 << j
 		}
 	}
-	s.counts.Packets += uint64(n)
-	s.lastRead = places[n-1] - g.offset
-}
-
-// added is a group of packets of a batch that add takes.
-type added struct {
-	batch         *Batch
-	first         int
-	places, times []int64
-	offset        int64         // of the places from the clock of A
-	talks         [group]uint32 // of those that have just been matched
-	again         uint64        // bits of the packets that equal an earlier packet of the same side
-}
-
-// record appends packets of a group to the queue of a side, which has room.
-func (c *Comparer) record(i int, g *added, from, to int) {
-	s, q, b := &c.sides[i], &c.match.queues[i], g.batch
-	for j := from; j < to; j++ {
-		k := g.first + j
-		f, placed, talk, r := &b.packets.Frames[k], g.places[j], b.talks[k], q.at(q.next)
-		q.next++
-		r.digest, r.time, r.placed = b.digests[k], g.times[j], placed-g.offset
-		r.check, r.flags = checkOf(talk), uint8(talk&backward|g.again>>j&1*repeated)
-		r.proto, r.size, r.state = b.protocols[k], f.RecordLen+knownBytes, waiting
-		s.protocols[r.proto]++
-		if r.proto == headers.NonIP {
-			if what, ok := c.prepare.decoder.Unopened(&b.packets, k); ok {
-				s.unopened.Count(what, 1)
-			}
-		}
-		if r.time < placed {
-			s.late(r, placed)
+	for ; odd != 0; odd &= odd - 1 {
+		if what, ok := c.prepare.decoder.Unopened(&b.packets, first+bits.TrailingZeros64(odd)); ok {
+			s.unopened.Count(what, 1)
 		}
 	}
+	if c.written != nil {
+		for j := range places {
+			q.at(q.next + uint64(j)).size = b.packets.Frames[first+j].RecordLen + knownBytes
+		}
+	}
+	if i == sideA {
+		for j := range places {
+			q.at(q.next + uint64(j)).talk = c.talks.count(b, first+j)
+		}
+	}
+	q.next += uint64(n)
 }
 
-// late counts a packet that is out of order, or has no time. A packet without a time gets the
-// time of its place.
-func (s *side) late(r *record, placed int64) {
-	if r.time != calendar.NoTime {
+// wild gives a packet its time, and counts it if that lies before its place. A packet without a time keeps
+// the time of its place.
+func (s *side) wild(r *record, time int64) {
+	switch {
+	case time == calendar.NoTime:
+		r.flags |= untimed
+		s.counts.NoTime++
+		return
+	case time < r.time:
 		s.counts.Disorder++
+	}
+	r.time = time
+}
+
+// pairUp matches the packets of a side from that number on, which are packets of b from packet first on.
+// Packets of B that match have the conversations of A's packets.
+func (c *Comparer) pairUp(i int, b *Batch, first int, number uint64) {
+	m, pairs, left := c.match, 0, uint64(0)
+	q, of, offset := &m.queues[i], &m.queues[1-i], m.offset
+	if i == sideA {
+		offset = -offset
+	}
+	var all [group]pair
+	for at := number; at < q.next; at++ {
+		r, reference := q.at(at), m.reference(i, at)
+		link := &m.heads[r.digest[0]>>(m.shift&63)]
+		if *link == 0 { // as of most packets of A
+			*link, r.next, r.last, r.chain = reference, 0, reference, 0
+			left |= 1 << (at - number)
+			continue
+		}
+		row, ok := m.match(i, r, reference, offset)
+		if !ok {
+			left |= 1 << (at - number)
+			continue
+		}
+		other, theirs := &of.records[row], of.numberOf(row)
+		q.pair(at)
+		of.pair(theirs)
+		r.state, other.state, r.mate, other.mate = matched, matched, uint32(theirs), uint32(at)
+		a, b := r, other
+		if i == sideB {
+			a, b = b, a
+		}
+		b.talk = a.talk
+		if flags := a.flags | b.flags; flags == 0 {
+			all[pairs%group] = pair{a.time, b.time - a.time}
+			pairs++
+		} else if flags&untimed == 0 {
+			c.doubtful.add(pair{a.time, b.time - a.time})
+		}
+	}
+	c.meet(all[:pairs])
+	if i == sideA || left == 0 {
 		return
 	}
-	r.time = placed
-	r.flags |= untimed
-	s.counts.NoTime++
+	c.prepare.converse(&b.known, &b.packets, first+bits.TrailingZeros64(left), first+bits.Len64(left))
+	for ; left != 0; left &= left - 1 {
+		j := bits.TrailingZeros64(left)
+		q.at(number + uint64(j)).talk = c.talks.count(b, first+j)
+	}
 }
 
 // reserve makes room for some packets of a side, and returns for how many: for all, or for the first
