@@ -61,6 +61,16 @@ func (q *queue) pair(number uint64) {
 	q.firstPair, q.lastPair = min(q.firstPair, number), max(q.lastPair, number)
 }
 
+// skip passes n packets that were matched without records, of an empty queue.
+func (q *queue) skip(n int) {
+	if n > 0 {
+		q.pair(q.next)
+		q.next += uint64(n)
+		q.first = q.next
+		q.pair(q.next - 1)
+	}
+}
+
 func (q *queue) len() int { return int(q.next - q.first) }
 
 func (q *queue) at(number uint64) *record { return &q.records[number&uint64(len(q.records)-1)] }

@@ -16,6 +16,9 @@ const (
 	recentCells = 8
 )
 
+// tick is the unit of their times, in bits of a nanosecond: about a millisecond.
+const tick = 20
+
 // recent has the latest packets of a side, in lines of packets of equal hash.
 type recent struct {
 	lines [recentLines]recentLine
@@ -32,7 +35,6 @@ type recentLine struct {
 // before returns bits of the packets that equal a packet that came on the same side lately, and remembers
 // them all.
 func (r *recent) before(digests []digest.Digest, places []int64, window time.Duration) (again uint64) {
-	const tick = 20                    // about a millisecond
 	const each = math.MaxUint64 / 0xff // a bit of each byte
 	for i, placed := range places {
 		d := &digests[i]

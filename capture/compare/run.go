@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -112,47 +111,6 @@ func (c *Comparer) close(s *side) {
 	s.holds.At(s.holds.Len() - 1).read = true
 }
 
-// placed are packets of a batch that are read one after the other, a group at most.
-type placed struct {
-	n      int
-	places [group]int64
-	wild   uint64 // bits of the packets whose times differ from their places
-	times  [group]int64
-}
-
-// placeGroup takes the next packets of the open batch that are read before end.
-func (s *side) placeGroup(g *placed, end int64) {
-	for g.n, g.wild = 0, 0; g.n < group && s.placeNext() && s.next < end; s.placeRun(g, end) {
-		if g.places[g.n] = s.next; s.time != s.next {
-			g.wild |= 1 << g.n
-			g.times[g.n] = s.time
-		}
-		g.n++
-		s.at++
-		s.hasNext = false
-	}
-}
-
-// placeRun is placeGroup for packets of the open batch whose times do not go back, as of most: their
-// times are their places. It stops at any other packet.
-func (s *side) placeRun(g *placed, end int64) {
-	places, frames, latest := g.places[g.n:], (*s.queue.At(0)).packets.Frames[s.at:], s.latest
-	end = min(end, calendar.Farthest)
-	n := 0
-	for n < len(places) && n < len(frames) {
-		t := frames[n].Time
-		if uint64(t-latest) >= uint64(time.Second) || t >= end { // NoTime is not within a second, either
-			break
-		}
-		places[n], latest = t, t
-		n++
-	}
-	if n > 0 {
-		s.clock.Pass(latest)
-		s.at, s.latest, g.n = s.at+n, latest, g.n+n
-	}
-}
-
 // placeNext places the next packet of the open batch, if there is one.
 func (s *side) placeNext() bool {
 	if s.hasNext {
@@ -182,99 +140,72 @@ func (s *side) place(t int64) int64 {
 
 // slice reads what both sides have before a time.
 func (c *Comparer) slice(end int64) {
-	for more := true; more && c.failed == nil; {
-		more = false
+	for more := true; more && c.failed == nil; c.settle() {
+		if more = c.step(end); more {
+			continue
+		}
 		for i := range c.sides {
 			more = c.readUntil(i, end) || more
 		}
-		c.settle()
 	}
 	c.passed = end
 	c.tracker.update()
 	c.settle()
 }
 
-// readUntil reads a turn of a side, of packets before a time. It returns whether there are
-// more of them.
+// readUntil reads a turn of a side, of packets before a time, behind the packets that step has placed. It
+// returns whether there are more of them.
 func (c *Comparer) readUntil(i int, end int64) bool {
-	s := &c.sides[i]
-	if i == sideB {
-		end += c.match.offset
-	}
-	var g placed
+	g := &c.groups[i]
 	for n, before := 0, c.held; n < turn && c.held-before <= c.cfg.Memory/turnShare; n += g.n {
-		first := s.at
-		if s.placeGroup(&g, end); g.n > 0 {
-			c.add(i, *s.queue.At(0), first, &g)
-		} else if !c.peek(i) || s.next >= end {
+		if g.from == g.n && !c.placeGroup(i, end, group) {
 			return false
 		}
+		c.add(i)
 	}
 	return true
 }
 
-// add matches packets of a batch, from packet first on.
-func (c *Comparer) add(i int, b *Batch, first int, g *placed) {
-	s, offset := &c.sides[i], int64(0)
-	digests := b.digests[first : first+g.n]
-	c.match.warm(digests)
-	if i == sideB {
-		offset = c.match.offset
-	} else {
-		c.talks.expect(b.talks[first : first+g.n])
-	}
-	for j := range digests {
-		g.places[j] -= offset
-	}
-	again := s.recent.before(digests, g.places[:g.n], c.cfg.Window)
-	s.counts.Repeats += uint64(bits.OnesCount64(again))
-	for from, to := 0, 0; from < g.n; from = to {
-		to = from + c.reserve(i, b.packets.Frames[first+from:first+g.n])
-		number := c.match.queues[i].next
-		c.record(i, b, first+from, g.places[from:to], again>>from)
-		for wild := g.wild >> from << from & (1<<to - 1); wild != 0; wild &= wild - 1 {
+// add matches the packets of a side's group that are left.
+func (c *Comparer) add(i int) {
+	g, s, q := &c.groups[i], &c.sides[i], &c.match.queues[i]
+	b := g.batch
+	c.match.warm(b.digests[g.first+g.from : g.first+g.n])
+	for g.from < g.n {
+		number, from := q.next, g.from
+		g.from += c.reserve(i, b.packets.Frames[g.first+from:g.first+g.n])
+		c.record(i, from, g.from)
+		for wild := g.wild >> from << from & (1<<g.from - 1); wild != 0; wild &= wild - 1 {
 			j := bits.TrailingZeros64(wild)
-			s.wild(c.match.queues[i].at(number+uint64(j-from)), g.times[j])
+			s.wild(q.at(number+uint64(j-from)), g.times[j])
 		}
-		c.pairUp(i, b, first+from, number)
+		c.pairUp(i, b, g.first+from, number)
 	}
-	s.counts.Packets += uint64(g.n)
-	s.lastRead = g.places[g.n-1]
 }
 
-// record appends packets of a batch to the queue of a side, which has room.
-func (c *Comparer) record(i int, b *Batch, first int, places []int64, again uint64) {
-	s, q, n, offset := &c.sides[i], &c.match.queues[i], len(places), int64(0)
+// record appends packets of a side's group to its queue, which has room.
+func (c *Comparer) record(i, from, to int) {
+	g, q, offset := &c.groups[i], &c.match.queues[i], int64(0)
 	if i == sideB {
 		offset = c.match.offset
 	}
-	digests, protocols, odd := b.digests[first:first+n], b.protocols[first:first+n], uint64(0)
-	for j, placed := range places {
-		r, proto := q.at(q.next+uint64(j)), protocols[j]
+	b, first, again := g.batch, g.first+from, g.again>>from
+	digests, protocols := b.digests[first:g.first+to], b.protocols[first:g.first+to]
+	for j, placed := range g.places[from:to] {
+		r := q.at(q.next + uint64(j))
 		r.digest, r.time, r.placed = digests[j], placed+offset, placed
-		r.proto, r.state, r.flags = proto, waiting, uint8(again&repeated)
+		r.proto, r.state, r.flags = protocols[j], waiting, uint8(again&repeated)
 		again >>= 1
-		s.protocols[proto]++
-		if proto == headers.NonIP {
-			odd |= 1 << j
-		}
-	}
-	for ; odd != 0; odd &= odd - 1 {
-		if what, ok := c.prepare.decoder.Unopened(&b.packets, first+bits.TrailingZeros64(odd)); ok {
-			s.unopened.Count(what, 1)
-		}
-	}
-	if c.written != nil {
-		for j := range places {
-			q.at(q.next + uint64(j)).size = b.packets.Frames[first+j].RecordLen + knownBytes
+		if c.written != nil {
+			r.size = b.packets.Frames[first+j].RecordLen + knownBytes
 		}
 	}
 	if i == sideA {
-		for j := range places {
+		for j := range to - from {
 			q.at(q.next + uint64(j)).talk = c.talks.count(b, first+j)
 		}
 	}
-	q.next += uint64(n)
+	q.next += uint64(to - from)
 }
 
 // wild gives a packet its time, and counts it if that lies before its place. A packet without a time keeps

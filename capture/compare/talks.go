@@ -106,10 +106,10 @@ func (t *talks) count(b *Batch, i int) place {
 	return place{uint32(hash>>52)*talkWays + uint32(way), uint32(hash)}
 }
 
-// expect touches the memory that count will touch, as matcher.warm does.
-func (t *talks) expect(hashes []uint64) {
+// expect touches the memory that count will touch for n packets of b, as matcher.warm does.
+func (t *talks) expect(b *Batch, from, n int) {
 	touched := uint64(0)
-	for _, hash := range hashes {
+	for _, hash := range b.talks[from : from+n] {
 		touched |= uint64(t.sets[hash>>52].checks[0])
 	}
 	t.touched |= touched
