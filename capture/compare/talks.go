@@ -138,16 +138,20 @@ func (t *talks) has(p place) bool {
 	return p.at != noTalk && t.sets[p.at/talkWays].checks[p.at%talkWays] == checkOf(p.hash)
 }
 
-// warm touches the memory that order will touch for some packets of a queue, as matcher.warm does.
-func (t *talks) warm(q *queue, from, to uint64) {
+// pass counts matched packets of B, and follows the order, by the numbers that they have in A. It first
+// touches all the memory, as matcher.warm does.
+func (t *talks) pass(places []place, numbers *[group]uint64) {
 	touched := uint64(0)
-	for ; from < to; from++ {
-		touched |= t.all[q.at(from).talk.at].Both
+	for _, at := range places {
+		touched |= t.all[at.at].Both
 	}
 	t.touched |= touched
+	for i, at := range places {
+		t.order(at, numbers[i%group])
+	}
 }
 
-// order counts a matched packet of B, and follows the order, by the number that it has in A.
+// order is pass for a packet.
 func (t *talks) order(at place, number uint64) {
 	if !t.has(at) {
 		return
