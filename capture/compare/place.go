@@ -45,10 +45,11 @@ func (c *Comparer) placeGroup(i int, end int64, most int) bool {
 	if g.n == 0 {
 		return false
 	}
-	for j := range g.n {
-		g.places[j] -= offset
+	places := g.places[:g.n]
+	for j := range places {
+		places[j] -= offset
 	}
-	g.again = s.recent.before(g.batch.digests[g.first:g.first+g.n], g.places[:g.n], c.cfg.Window)
+	g.again = s.recent.before(g.batch.digests[g.first:g.first+g.n], places, c.cfg.Window)
 	s.counts.Repeats += uint64(bits.OnesCount64(g.again))
 	s.counts.Packets += uint64(g.n)
 	s.lastRead = g.places[g.n-1]
@@ -60,9 +61,6 @@ func (c *Comparer) placeGroup(i int, end int64, most int) bool {
 		if what, ok := c.prepare.decoder.Unopened(&g.batch.packets, g.first+j); ok {
 			s.unopened.Count(what, 1)
 		}
-	}
-	if i == sideA {
-		c.talks.expect(g.batch, g.first, g.n)
 	}
 	return true
 }

@@ -201,8 +201,10 @@ func (c *Comparer) record(i, from, to int) {
 		}
 	}
 	if i == sideA {
-		for j := range to - from {
-			q.at(q.next + uint64(j)).talk = c.talks.count(b, first+j)
+		var places [group]place
+		c.talks.count(places[:to-from], b, first)
+		for j, at := range places[:to-from] {
+			q.at(q.next + uint64(j)).talk = at
 		}
 	}
 	q.next += uint64(to - from)
@@ -267,7 +269,9 @@ func (c *Comparer) pairUp(i int, b *Batch, first int, number uint64) {
 	c.prepare.converse(&b.known, &b.packets, first+bits.TrailingZeros64(left), first+bits.Len64(left))
 	for ; left != 0; left &= left - 1 {
 		j := bits.TrailingZeros64(left)
-		q.at(number + uint64(j)).talk = c.talks.count(b, first+j)
+		var at [1]place
+		c.talks.count(at[:], b, first+j)
+		q.at(number + uint64(j)).talk = at[0]
 	}
 }
 

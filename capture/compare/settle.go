@@ -42,16 +42,14 @@ func (c *Comparer) settleMatched(i int, most uint64) bool {
 	if i == sideA {
 		c.both += n
 	} else {
-		var places [group]place
-		var numbers [group]uint64
 		next := c.match.queues[sideA].next
 		for from, to := q.first, q.first; from < q.first+n; from = to {
 			to = min(from+group, q.first+n)
-			for i := range to - from {
-				r := q.at(from + i)
-				places[i%group], numbers[i%group] = r.talk, next-uint64(uint32(next)-r.mate)
+			c.talks.warm(q, from, to)
+			for number := from; number < to; number++ {
+				r := q.at(number)
+				c.talks.order(r.talk, next-uint64(uint32(next)-r.mate))
 			}
-			c.talks.pass(places[:to-from], &numbers)
 		}
 	}
 	c.leave(i, n, true)

@@ -36,10 +36,8 @@ func (c *Comparer) pairStep(most int) {
 	m, a, b := c.match, &c.groups[sideA], &c.groups[sideB]
 	var all [group]pair
 	var places [group]place
-	var numbers [group]uint64
-	ofA, ofB, pairs, n, number := a.batch.digests[a.first:a.first+most], b.batch.digests[b.first:b.first+most], 0, 0, m.queues[sideA].next
+	ofA, ofB, pairs, n := a.batch.digests[a.first:a.first+most], b.batch.digests[b.first:b.first+most], 0, 0
 	for ; n < most && ofA[n] == ofB[n] && calendar.Distance(a.places[n], b.places[n]) <= m.window; n++ {
-		places[n], numbers[n] = c.talks.count(a.batch, a.first+n), number+uint64(n)
 		p := pair{a.places[n], b.places[n] + m.offset - a.places[n]}
 		if (a.again|b.again)>>n&1 != 0 {
 			c.doubtful.add(p)
@@ -48,7 +46,10 @@ func (c *Comparer) pairStep(most int) {
 		all[pairs] = p
 		pairs++
 	}
-	c.talks.pass(places[:n], &numbers)
+	c.talks.count(places[:n], a.batch, a.first)
+	for j, at := range places[:n] {
+		c.talks.order(at, m.queues[sideA].next+uint64(j))
+	}
 	c.meet(all[:pairs])
 	c.both += uint64(n)
 	for i := range c.sides {

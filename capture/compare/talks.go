@@ -91,46 +91,49 @@ type place struct {
 	hash uint32
 }
 
-// count counts packet i of b, and returns the place of its conversation.
-func (t *talks) count(b *Batch, i int) place {
-	hash := b.talks[i]
-	if hash == 0 {
-		return place{at: noTalk}
-	}
-	set := &t.sets[hash>>52]
-	way := set.way(checkOf(uint32(hash)))
-	if way == talkWays {
-		way = t.add(b, i)
-	}
-	set.weight[way] = max(set.weight[way]+1, set.weight[way])
-	return place{uint32(hash>>52)*talkWays + uint32(way), uint32(hash)}
-}
-
-// expect touches the memory that count will touch for n packets of b, as matcher.warm does.
-func (t *talks) expect(b *Batch, from, n int) {
-	touched := uint64(0)
-	for _, hash := range b.talks[from : from+n] {
+// count counts at most a group of packets of b, from packet from on, and writes the places of their
+// conversations. It touches memory before it needs it, as matcher.warm does.
+func (t *talks) count(places []place, b *Batch, from int) {
+	hashes, touched, added := b.talks[from:from+len(places)], uint64(0), uint64(0)
+	for _, hash := range hashes {
 		touched |= uint64(t.sets[hash>>52].checks[0])
 	}
+	var errors [group]uint32
+	for i, hash := range hashes {
+		if hash == 0 {
+			places[i] = place{at: noTalk}
+			continue
+		}
+		set := &t.sets[hash>>52]
+		way := set.way(checkOf(uint32(hash)))
+		if way == talkWays { // the smallest makes room
+			way, errors[i%group] = set.smallest()
+			set.checks[way] = checkOf(uint32(hash))
+			added |= 1 << i
+		}
+		set.weight[way] = max(set.weight[way]+1, set.weight[way])
+		places[i] = place{uint32(hash>>52)*talkWays + uint32(way), uint32(hash)}
+	}
+	for _, p := range places {
+		touched |= t.all[p.at].Both
+	}
 	t.touched |= touched
+	for ; added != 0; added &= added - 1 {
+		i := bits.TrailingZeros64(added)
+		t.add(places[i].at, errors[i], b, from+i)
+	}
 }
 
-// add makes room for the conversation of packet i of b, and returns where in its set.
-func (t *talks) add(b *Batch, i int) int {
-	number := uint32(b.talks[i] >> 52)
-	set := &t.sets[number]
-	victim, least := set.smallest()
-	t.evicted = t.evicted || least > 0
-	set.checks[victim], set.weight[victim] = checkOf(uint32(b.talks[i])), least
-	at, n := number*talkWays+uint32(victim), b.ends[i]
-	c := &t.all[at]
-	*c = talk{error: least}
+// add begins the conversation of packet i of b.
+func (t *talks) add(at, error uint32, b *Batch, i int) {
+	t.evicted = t.evicted || error > 0
+	c, n := &t.all[at], b.ends[i]
+	*c = talk{error: error}
 	if n >= 0 {
 		c.ends = b.four[n]
 	} else {
 		c.ends[15], t.six[at] = 1, b.six[^n]
 	}
-	return victim
 }
 
 // has reports whether a packet has a conversation, and has it still.
@@ -138,20 +141,16 @@ func (t *talks) has(p place) bool {
 	return p.at != noTalk && t.sets[p.at/talkWays].checks[p.at%talkWays] == checkOf(p.hash)
 }
 
-// pass counts matched packets of B, and follows the order, by the numbers that they have in A. It first
-// touches all the memory, as matcher.warm does.
-func (t *talks) pass(places []place, numbers *[group]uint64) {
+// warm touches the memory that order will touch for some packets of a queue, as matcher.warm does.
+func (t *talks) warm(q *queue, from, to uint64) {
 	touched := uint64(0)
-	for _, at := range places {
-		touched |= t.all[at.at].Both
+	for ; from < to; from++ {
+		touched |= t.all[q.at(from).talk.at].Both
 	}
 	t.touched |= touched
-	for i, at := range places {
-		t.order(at, numbers[i%group])
-	}
 }
 
-// order is pass for a packet.
+// order counts a matched packet of B, and follows the order, by the number that it has in A.
 func (t *talks) order(at place, number uint64) {
 	if !t.has(at) {
 		return
