@@ -3,7 +3,6 @@
 package compare
 
 import (
-	"math"
 	"math/bits"
 	"unsafe"
 
@@ -20,7 +19,7 @@ type record struct {
 	// next is the packet behind this one in its list, of equal packets that wait. The first of a list
 	// also has the last of the list, and chain: the first of the next list of the same bucket.
 	next, last, chain uint32
-	mate              uint32 // of a matched packet: the number of its equal on the other side, its low bits
+	mate              uint32 // of a matched packet of B: the number of that in A, its low bits
 	talk              place
 	size              uint32 // its memory while it waits to be written
 	proto             headers.Protocol
@@ -49,15 +48,17 @@ const (
 type queue struct {
 	records     []record // a power of two
 	first, next uint64
-	// firstPair and lastPair are the numbers of the first and the last matched packet. Without any,
-	// firstPair is noPair.
+	// paired is whether any packet was matched: from number firstPair to number lastPair.
+	paired              bool
 	firstPair, lastPair uint64
 }
 
-const noPair = math.MaxUint64
-
 // pair notes that a packet was matched.
 func (q *queue) pair(number uint64) {
+	if !q.paired {
+		q.paired, q.firstPair, q.lastPair = true, number, number
+		return
+	}
 	q.firstPair, q.lastPair = min(q.firstPair, number), max(q.lastPair, number)
 }
 
@@ -92,12 +93,12 @@ type matcher struct {
 const leastRecords = 1 << 10
 
 func newMatcher(window int64, most int) *matcher {
-	m := &matcher{window: uint64(min(window, mostApart)), most: leastRecords}
+	m := &matcher{window: uint64(window), most: leastRecords}
 	for m.most*2 <= most {
 		m.most *= 2
 	}
 	for i := range m.queues {
-		m.queues[i] = queue{records: make([]record, leastRecords), firstPair: noPair}
+		m.queues[i].records = make([]record, leastRecords)
 	}
 	m.rebuild()
 	return m
@@ -159,7 +160,7 @@ func (m *matcher) record(reference uint32) *record {
 
 // find returns where the reference to the list of a digest is. It is to 0 if there is none.
 func (m *matcher) find(d *digest.Digest) *uint32 {
-	link := &m.heads[d[0]>>(m.shift&63)]
+	link := &m.heads[d[0]>>m.shift]
 	for *link != 0 {
 		r := m.record(*link)
 		if r.digest == *d {
@@ -195,34 +196,47 @@ func (m *matcher) unlink(link *uint32) {
 	*link = head.next
 }
 
-// match returns the row of the equal packet of the other side for r, which has that reference, or lets r
-// wait and returns false. Equal packets are matched in order: packets too far behind are skipped on
-// either side.
-func (m *matcher) match(side int, r *record, reference uint32, offset int64) (row uint32, ok bool) {
+// match returns the equal packet of the other side for r, which has that number on its side, or
+// lets r wait and returns nil. Equal packets are matched in order: packets too far behind are
+// skipped on either side.
+func (m *matcher) match(side int, r *record, number uint64) *record {
 	link := m.find(&r.digest)
 	for *link != 0 && int(*link-1)&1 != side {
-		row = (*link - 1) >> 1
-		other := &m.queues[1-side].records[row]
+		other := m.record(*link)
+		offset := m.offset
+		if side == sideA {
+			offset = -offset
+		}
 		behind := calendar.Since(r.time-other.time, offset) // how much later r was seen than other
 		switch {
 		case calendar.Distance(behind, 0) <= m.window:
+			theirs := m.numberOf(1-side, *link)
 			m.unlink(link)
-			return row, true
+			r.state, other.state = matched, matched
+			m.queues[side].pair(number)
+			m.queues[1-side].pair(theirs)
+			if side == sideA {
+				other.mate = uint32(number)
+			} else {
+				r.mate = uint32(theirs)
+			}
+			return other
 		case behind < 0: // r comes too early for all that wait
 			r.state = alone
-			return 0, false
+			return nil
 		}
 		other.state = alone
 		m.unlink(link)
 		link = m.find(&r.digest)
 	}
-	m.wait(r, reference, link)
-	return 0, false
+	m.wait(r, m.reference(side, number), link)
+	return nil
 }
 
-// numberOf returns the number of the packet in a row of the records.
-func (q *queue) numberOf(row uint32) uint64 {
-	return q.first + (uint64(row)-q.first)&uint64(len(q.records)-1)
+// numberOf returns the number of a packet of a side.
+func (m *matcher) numberOf(side int, reference uint32) uint64 {
+	q := &m.queues[side]
+	return q.first + (uint64((reference-1)>>1)-q.first)&uint64(len(q.records)-1)
 }
 
 // warm touches the memory that matching some packets will touch. These loads overlap, while the loads
@@ -231,7 +245,7 @@ func (m *matcher) warm(digests []digest.Digest) {
 	touched := uint32(0)
 	var heads [group]uint32
 	for i := range digests {
-		heads[i] = m.heads[digests[i][0]>>(m.shift&63)]
+		heads[i] = m.heads[digests[i][0]>>m.shift]
 	}
 	for i := range digests {
 		if heads[i] != 0 {

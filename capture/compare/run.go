@@ -227,30 +227,15 @@ func (s *side) wild(r *record, time int64) {
 // pairUp matches the packets of a side from that number on, which are packets of b from packet first on.
 // Packets of B that match have the conversations of A's packets.
 func (c *Comparer) pairUp(i int, b *Batch, first int, number uint64) {
-	m, pairs, left := c.match, 0, uint64(0)
-	q, of, offset := &m.queues[i], &m.queues[1-i], m.offset
-	if i == sideA {
-		offset = -offset
-	}
+	q, pairs, left := &c.match.queues[i], 0, uint64(0)
 	var all [group]pair
 	for at := number; at < q.next; at++ {
-		r, reference := q.at(at), m.reference(i, at)
-		link := &m.heads[r.digest[0]>>(m.shift&63)]
-		if *link == 0 { // as of most packets of A
-			*link, r.next, r.last, r.chain = reference, 0, reference, 0
+		a := q.at(at)
+		b := c.match.match(i, a, at)
+		if b == nil {
 			left |= 1 << (at - number)
 			continue
 		}
-		row, ok := m.match(i, r, reference, offset)
-		if !ok {
-			left |= 1 << (at - number)
-			continue
-		}
-		other, theirs := &of.records[row], of.numberOf(row)
-		q.pair(at)
-		of.pair(theirs)
-		r.state, other.state, r.mate, other.mate = matched, matched, uint32(theirs), uint32(at)
-		a, b := r, other
 		if i == sideB {
 			a, b = b, a
 		}

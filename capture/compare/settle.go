@@ -43,8 +43,8 @@ func (c *Comparer) settleMatched(i int, most uint64) bool {
 		c.both += n
 	} else {
 		next := c.match.queues[sideA].next
-		for from, to := q.first, q.first; from < q.first+n; from = to {
-			to = min(from+group, q.first+n)
+		for from := q.first; from < q.first+n; from += group {
+			to := min(from+group, q.first+n)
 			c.talks.warm(q, from, to)
 			for number := from; number < to; number++ {
 				r := q.at(number)
@@ -104,11 +104,11 @@ func (c *Comparer) isOutside(i int, r *record) bool {
 	if i == sideA {
 		first, before, behind = first-c.match.offset, behind, before
 	}
-	if !other.hasTime || r.placed < first+before || of.firstPair == 0 && q.first < q.firstPair {
+	if !other.hasTime || r.placed < first+before || of.paired && of.firstPair == 0 && q.first < q.firstPair {
 		return true
 	}
 	done := other.ended && !other.hasNext && !other.open && other.queue.Len() == 0
-	return done && (r.placed > other.lastRead-behind || of.firstPair != noPair && of.lastPair+1 == of.next && q.first > q.lastPair)
+	return done && (r.placed > other.lastRead-behind || of.paired && of.lastPair+1 == of.next && q.first > q.lastPair)
 }
 
 // mark notes whether the next packet of a side was matched.
