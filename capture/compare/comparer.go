@@ -64,7 +64,7 @@ type Comparer struct {
 
 	prepare *Preparer
 	match   *matcher
-	groups  [2]placed // of the sides
+	groups  [2]packetGroup // of the sides
 	tracker tracker
 	delays  delays
 	// doubtful are delays that count only where delays has none.

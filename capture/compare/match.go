@@ -20,7 +20,7 @@ type record struct {
 	// also has the last of the list, and chain: the first of the next list of the same bucket.
 	next, last, chain uint32
 	mate              uint32 // of a matched packet of B: the number of that in A, its low bits
-	talk              place
+	talk              talkPlace
 	size              uint32 // its memory while it waits to be written
 	proto             headers.Protocol
 	state             state

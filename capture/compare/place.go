@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// placed are packets of a batch that are read one after the other, a group at most.
-type placed struct {
+// packetGroup has packets of a batch that are read one after the other, a group at most.
+type packetGroup struct {
 	batch  *Batch
 	first  int // of them
 	n      int
@@ -67,7 +67,7 @@ func (c *Comparer) placeGroup(i int, end int64, most int) bool {
 
 // placeRun is placeGroup for packets of the open batch whose times do not go back, as of most: their
 // times are their places. It stops at any other packet.
-func (s *side) placeRun(g *placed, most int, end int64) {
+func (s *side) placeRun(g *packetGroup, most int, end int64) {
 	places, frames, latest := g.places[g.n:most], g.batch.packets.Frames[s.at:], s.latest
 	end = min(end, calendar.Farthest)
 	n := 0

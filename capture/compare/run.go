@@ -201,7 +201,7 @@ func (c *Comparer) record(i, from, to int) {
 		}
 	}
 	if i == sideA {
-		var places [group]place
+		var places [group]talkPlace
 		c.talks.count(places[:to-from], b, first)
 		for j, at := range places[:to-from] {
 			q.at(q.next + uint64(j)).talk = at
@@ -254,7 +254,7 @@ func (c *Comparer) pairUp(i int, b *Batch, first int, number uint64) {
 	c.prepare.converse(&b.known, &b.packets, first+bits.TrailingZeros64(left), first+bits.Len64(left))
 	for ; left != 0; left &= left - 1 {
 		j := bits.TrailingZeros64(left)
-		var at [1]place
+		var at [1]talkPlace
 		c.talks.count(at[:], b, first+j)
 		q.at(number + uint64(j)).talk = at[0]
 	}

@@ -35,7 +35,7 @@ func (c *Comparer) step(end int64) bool {
 func (c *Comparer) pairStep(most int) {
 	m, a, b := c.match, &c.groups[sideA], &c.groups[sideB]
 	var all [group]pair
-	var places [group]place
+	var places [group]talkPlace
 	ofA, ofB, pairs, n := a.batch.digests[a.first:a.first+most], b.batch.digests[b.first:b.first+most], 0, 0
 	for ; n < most && ofA[n] == ofB[n] && calendar.Distance(a.places[n], b.places[n]) <= m.window; n++ {
 		p := pair{a.places[n], b.places[n] + m.offset - a.places[n]}

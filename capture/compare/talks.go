@@ -84,8 +84,8 @@ func (s *talkSet) smallest() (way int, weight uint32) {
 	return int(least & (talkWays - 1)), uint32(least >> 3)
 }
 
-// place is where the conversation of a packet is counted, or at noTalk.
-type place struct {
+// talkPlace is where the conversation of a packet is counted, or at noTalk.
+type talkPlace struct {
 	at uint32
 	// hash is a part of the conversation's hash: what distinguishes it within its set, and the direction.
 	hash uint32
@@ -93,26 +93,26 @@ type place struct {
 
 // count counts at most a group of packets of b, from packet from on, and writes the places of their
 // conversations. It touches memory before it needs it, as matcher.warm does.
-func (t *talks) count(places []place, b *Batch, from int) {
+func (t *talks) count(places []talkPlace, b *Batch, from int) {
 	hashes, touched, added := b.talks[from:from+len(places)], uint64(0), uint64(0)
 	for _, hash := range hashes {
 		touched |= uint64(t.sets[hash>>52].checks[0])
 	}
-	var errors [group]uint32
+	var before [group]uint32
 	for i, hash := range hashes {
 		if hash == 0 {
-			places[i] = place{at: noTalk}
+			places[i] = talkPlace{at: noTalk}
 			continue
 		}
 		set := &t.sets[hash>>52]
 		way := set.way(checkOf(uint32(hash)))
 		if way == talkWays { // the smallest makes room
-			way, errors[i%group] = set.smallest()
+			way, before[i%group] = set.smallest()
 			set.checks[way] = checkOf(uint32(hash))
 			added |= 1 << i
 		}
 		set.weight[way] = max(set.weight[way]+1, set.weight[way])
-		places[i] = place{uint32(hash>>52)*talkWays + uint32(way), uint32(hash)}
+		places[i] = talkPlace{uint32(hash>>52)*talkWays + uint32(way), uint32(hash)}
 	}
 	for _, p := range places {
 		touched |= t.all[p.at].Both
@@ -120,15 +120,15 @@ func (t *talks) count(places []place, b *Batch, from int) {
 	t.touched |= touched
 	for ; added != 0; added &= added - 1 {
 		i := bits.TrailingZeros64(added)
-		t.add(places[i].at, errors[i], b, from+i)
+		t.add(places[i].at, before[i], b, from+i)
 	}
 }
 
-// add begins the conversation of packet i of b.
-func (t *talks) add(at, error uint32, b *Batch, i int) {
-	t.evicted = t.evicted || error > 0
+// add begins the conversation of packet i of b, which may have had some packets before.
+func (t *talks) add(at, before uint32, b *Batch, i int) {
+	t.evicted = t.evicted || before > 0
 	c, n := &t.all[at], b.ends[i]
-	*c = talk{error: error}
+	*c = talk{error: before}
 	if n >= 0 {
 		c.ends = b.four[n]
 	} else {
@@ -137,7 +137,7 @@ func (t *talks) add(at, error uint32, b *Batch, i int) {
 }
 
 // has reports whether a packet has a conversation, and has it still.
-func (t *talks) has(p place) bool {
+func (t *talks) has(p talkPlace) bool {
 	return p.at != noTalk && t.sets[p.at/talkWays].checks[p.at%talkWays] == checkOf(p.hash)
 }
 
@@ -151,7 +151,7 @@ func (t *talks) warm(q *queue, from, to uint64) {
 }
 
 // order counts a matched packet of B, and follows the order, by the number that it has in A.
-func (t *talks) order(at place, number uint64) {
+func (t *talks) order(at talkPlace, number uint64) {
 	if !t.has(at) {
 		return
 	}
