@@ -234,7 +234,8 @@ func (v *Verifier) strip(to, b *capture.Batch) *capture.Batch {
 	}
 	to.Buf, to.Frames = append(to.Buf[:0], b.Buf...), append(to.Frames[:0], b.Frames...)
 	to.Interfaces, to.Sections = b.Interfaces, b.Sections
-	return v.cfg.Strip(to)
+	*to = *v.cfg.Strip(to) // which is valid until the next call: compare makes calls between
+	return to
 }
 
 // compare looks for packet i in the files: written has it as the output does. It returns how many
