@@ -32,7 +32,8 @@ type known struct {
 	undecidable uint64
 	truncated   uint64                 // see identity.Messages.Truncated
 	closed      headers.UnopenedCounts // tunnels that were not opened
-	// talks are hashes of conversations. The lowest bit is the direction. 0 is none.
+	// talks are hashes of conversations, where converse found them. The lowest bit is the direction.
+	// 0 is none.
 	talks []uint64
 	// ends has the number of a packet's key in four, or the complement of its number in six. It is
 	// valid where talks is not 0.
@@ -44,10 +45,11 @@ type known struct {
 // knownBytes is the memory of a packet without its record: its frame, and its share of known.
 const knownBytes = 32 + 16 + 2 + 8 + 4 + 16
 
-// Preparer prepares one batch at a time. It keeps its memory from batch to batch, and is
+// Preparer prepares one batch of a side at a time. It keeps its memory from batch to batch, and is
 // for one goroutine at a time.
 type Preparer struct {
 	comparer *Comparer
+	side     int
 	identity *identity.Identity // of this many bytes
 	bytes    int
 	decoder  *headers.Decoder
@@ -56,35 +58,44 @@ type Preparer struct {
 	known    known
 }
 
-// NewPreparer makes a Preparer for packets that c compares.
-func (c *Comparer) NewPreparer() *Preparer {
+// NewPreparer makes a Preparer for packets that c compares, of side 0 for A and 1 for B.
+func (c *Comparer) NewPreparer(side int) *Preparer {
 	decode := c.cfg.Identity.Decode()
 	return &Preparer{
-		comparer: c, digester: digest.NewAES(c.cfg.Key), decoder: headers.NewDecoder(decode),
+		comparer: c, side: side, digester: digest.NewAES(c.cfg.Key), decoder: headers.NewDecoder(decode),
 		keyer: keys.NewKeyer([]keys.Config{{Kind: keys.Flow}}, decode),
 	}
 }
 
 // Prepare decodes and digests the packets of b, in any goroutine. It allocates only when b
-// is larger than all batches before.
+// is larger than all batches before. Most packets of B need no conversation of their own: equal
+// packets have the same.
 func (p *Preparer) Prepare(b *capture.Batch) {
 	k := &p.known
 	p.digest(k, b)
 	n := len(b.Frames)
-	k.talks, k.ends = capture.Zeroed(k.talks, n), capture.Resize(k.ends, n)
+	k.talks, k.ends = capture.Resize(k.talks, n), capture.Resize(k.ends, n)
 	k.four, k.six = k.four[:0], k.six[:0]
-	for from, to := range b.Groups() {
-		keys := p.keyer.FromFrames(b, from, to-from)[0]
-		for i, frame := range keys.V4Frame {
-			at := from + int(frame)
-			k.talks[at], k.ends[at] = p.comparer.talk4(&keys.V4[i]), int32(len(k.four)+i)
+	if p.side == sideA {
+		for from, to := range b.Groups() {
+			p.converse(k, b, from, to)
 		}
-		for i, frame := range keys.V6Frame {
-			at := from + int(frame)
-			k.talks[at], k.ends[at] = p.comparer.talk6(&keys.V6[i]), ^int32(len(k.six)+i)
-		}
-		k.four, k.six = append(k.four, keys.V4...), append(k.six, keys.V6...)
 	}
+}
+
+// converse finds the conversations of packets from to to-1 of b.
+func (p *Preparer) converse(k *known, b *capture.Batch, from, to int) {
+	clear(k.talks[from:to])
+	keys := p.keyer.FromFrames(b, from, to-from)[0]
+	for i, frame := range keys.V4Frame {
+		at := from + int(frame)
+		k.talks[at], k.ends[at] = p.comparer.talk4(&keys.V4[i]), int32(len(k.four)+i)
+	}
+	for i, frame := range keys.V6Frame {
+		at := from + int(frame)
+		k.talks[at], k.ends[at] = p.comparer.talk6(&keys.V6[i]), ^int32(len(k.six)+i)
+	}
+	k.four, k.six = append(k.four, keys.V4...), append(k.six, keys.V6...)
 }
 
 // digest makes the digests of b.

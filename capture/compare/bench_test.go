@@ -48,7 +48,7 @@ func BenchmarkCompare(b *testing.B) {
 				var sources [2]*repeatedBatches
 				for side := range raw {
 					sources[side] = &repeatedBatches{}
-					p := c.NewPreparer()
+					p := c.NewPreparer(side)
 					for _, one := range raw[side] {
 						to := &Batch{packets: *one}
 						p.Prepare(one)

@@ -64,7 +64,7 @@ func TestBlocks(t *testing.T) {
 		c := newComparer(Config{Memory: memory, Blocks: writes})
 		var sides [2]*fatStream
 		for i := range sides {
-			sides[i] = &fatStream{weighed: weighed{prepare: c.NewPreparer(), packets: packets}, block: make([]byte, 200_000), tail: tail}
+			sides[i] = &fatStream{weighed: weighed{prepare: c.NewPreparer(i), packets: packets}, block: make([]byte, 200_000), tail: tail}
 		}
 		if _, err := c.Search(sides[0], sides[1]); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestFiltered(t *testing.T) {
 		c := newComparer(Config{Memory: memory, Blocks: writes})
 		var sides [2]*sparse
 		for i := range sides {
-			sides[i] = &sparse{weighed: weighed{prepare: c.NewPreparer(), packets: packets}, batches: batches}
+			sides[i] = &sparse{weighed: weighed{prepare: c.NewPreparer(i), packets: packets}, batches: batches}
 		}
 		if _, err := c.Search(sides[0], sides[1]); err != nil {
 			t.Fatal(err)

@@ -165,11 +165,9 @@ const (
 
 func newTracker(l line) tracker { return tracker{line: l, spacing: int64(time.Second)} }
 
-// add takes a pair that was matched.
-func (k *tracker) add(p pair) {
-	if len(k.recent) < mostRecent {
-		k.recent = append(k.recent, p)
-	}
+// add takes pairs that were matched, as many as it has room for.
+func (k *tracker) add(pairs ...pair) {
+	k.recent = append(k.recent, pairs[:min(len(pairs), mostRecent-len(k.recent))]...)
 }
 
 // update moves the line to the recent pairs, if there are enough of them.

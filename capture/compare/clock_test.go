@@ -24,6 +24,7 @@ func TestHull(t *testing.T) {
 			d.add(p)
 			all = append(all, p)
 		}
+		d.extend()
 		for range 20 {
 			l := line{origin: r.Int64N(now + 1), offset: r.Int64N(100), slope: r.Float64()*8 - 4}
 			above, below := math.Inf(-1), math.Inf(1)

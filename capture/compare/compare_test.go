@@ -131,7 +131,7 @@ func TestNothing(t *testing.T) {
 		b[i].noTime = true
 	}
 	n := newComparer(Config{})
-	if _, err := n.Search(n.stream(a, 100), n.stream(b, 100)); !errors.Is(err, ErrNoTime) {
+	if _, err := n.Search(n.stream(sideA, a, 100), n.stream(sideB, b, 100)); !errors.Is(err, ErrNoTime) {
 		t.Error(err)
 	}
 	// Some packets without one can.
@@ -270,6 +270,24 @@ func TestReordering(t *testing.T) {
 	}
 }
 
+// TestTranslated compares both sides of an address translation: pairs count for A's conversation, with the
+// order in which B saw them.
+func TestTranslated(t *testing.T) {
+	ignore, err := identity.ParseIgnore("nat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sides [2][]packet
+	for i := range int64(100) {
+		sides[sideA] = append(sides[sideA], packet{time: i * ms, id: uint32(i), flow: 1})
+		sides[sideB] = append(sides[sideB], packet{time: i * ms, id: uint32(i ^ i/50), flow: 2})
+	}
+	r, _ := compared(Config{Identity: identity.Config{Ignore: ignore}}, sides[sideA], sides[sideB], 10)
+	if len(r.Conversations) != 1 || r.Conversations[0].Both != 100 || r.Conversations[0].Reordered != 25 || r.Reordered != 25 {
+		t.Errorf("%d reordered, %+v", r.Reordered, r.Conversations)
+	}
+}
+
 // TestMemory compares more packets than are remembered.
 func TestMemory(t *testing.T) {
 	a := steady(rand.New(rand.NewPCG(17, 18)), some(200_000), us)
@@ -313,7 +331,7 @@ func TestManyConversations(t *testing.T) {
 func TestWriteError(t *testing.T) {
 	a := steady(rand.New(rand.NewPCG(21, 22)), 5000, ms)
 	n := newComparer(Config{})
-	if _, err := n.Search(n.stream(a, 100), n.stream(a, 100)); err != nil {
+	if _, err := n.Search(n.stream(sideA, a, 100), n.stream(sideB, a, 100)); err != nil {
 		t.Fatal(err)
 	}
 	failed := errors.New("no space")

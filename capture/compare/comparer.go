@@ -64,6 +64,7 @@ type Comparer struct {
 
 	prepare *Preparer
 	match   *matcher
+	groups  [2]packetGroup // of the sides
 	tracker tracker
 	delays  delays
 	// doubtful are delays that count only where delays has none.
@@ -96,8 +97,7 @@ type side struct {
 	hasTime  bool
 	time     int64 // of the packet at the front, by its own clock
 	lastRead int64 // place of the last packet, by the corrected clock
-	recent   []recentLine
-	touched  uint64 // the OR of warm's reads, so that no compiler leaves them out
+	recent   recent
 
 	counts        Side // without what Report adds from the fields below
 	protocols     [headers.ProtocolCount]uint64
@@ -128,11 +128,10 @@ func New(cfg Config) (*Comparer, error) {
 	cfg.Window, cfg.Memory = cmp.Or(cfg.Window, DefaultWindow), cmp.Or(cfg.Memory, DefaultMemory)
 	c := &Comparer{cfg: cfg, talks: newTalks()}
 	c.bytes.Store(int64(max(cfg.Identity.Bytes, 0)))
-	c.prepare = c.NewPreparer()
+	c.prepare = c.NewPreparer(sideA)
 	for i := range c.sides {
 		s := &c.sides[i]
 		s.clock = calendar.Clock{Ahead: mostPause, Behind: calendar.Tolerance}
-		s.recent = make([]recentLine, recentLines)
 	}
 	return c, nil
 }

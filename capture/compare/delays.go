@@ -20,9 +20,10 @@ type delays struct {
 	count uint64 // pairs
 	level uint   // the sample has the pairs whose hash has this many bits 0
 	pairs []sampledPair
-	fresh []pair // that the hulls lack
-	above hull   // the latest pairs
-	below hull   // the earliest, with their deltas negated
+	fresh int // pairs that sample and hulls lack
+	group [group]pair
+	above hull // the latest pairs
+	below hull // the earliest, with their deltas negated
 }
 
 type sampledPair struct {
@@ -30,16 +31,19 @@ type sampledPair struct {
 	hash uint64
 }
 
-// add adds a pair.
-func (d *delays) add(p pair) {
-	d.count++
-	if d.fresh = append(d.fresh, p); len(d.fresh) == group {
-		d.extend()
+// add adds pairs.
+func (d *delays) add(pairs ...pair) {
+	for len(pairs) > 0 {
+		n := copy(d.group[d.fresh:], pairs)
+		pairs, d.fresh = pairs[n:], d.fresh+n
+		if d.fresh == group {
+			d.extend()
+		}
 	}
-	hash := traits.Mix(d.count, 1)
-	if hash&(1<<d.level-1) != 0 {
-		return
-	}
+}
+
+// sample adds a pair to the sample.
+func (d *delays) sample(p pair, hash uint64) {
 	if d.pairs == nil {
 		d.pairs = make([]sampledPair, 0, mostPairs) // which takes no memory before it is used
 	}
@@ -50,18 +54,40 @@ func (d *delays) add(p pair) {
 	d.pairs = append(d.pairs, sampledPair{p, hash})
 }
 
-// extend adds to the hulls the pairs that they lack.
+// extend adds to sample and hulls the pairs that they lack. In the hulls, times that go back count as
+// the latest time before.
 func (d *delays) extend() {
-	d.above.addAll(d.fresh)
-	for i := range d.fresh {
-		d.fresh[i].delta = -d.fresh[i].delta
+	pairs, latest := d.group[:d.fresh], int64(math.MinInt64)
+	top, bottom, high, low := 0, 0, int64(math.MinInt64), int64(math.MaxInt64)
+	if n := len(d.above.corners); n > 0 {
+		latest = d.above.corners[n-1].time
 	}
-	d.below.addAll(d.fresh)
-	d.fresh = d.fresh[:0]
+	for i := range pairs {
+		p := &pairs[i]
+		d.count++
+		if hash := traits.Mix(d.count, 1); hash&(1<<(d.level%64)-1) == 0 {
+			d.sample(*p, hash)
+		}
+		latest = max(latest, p.time)
+		p.time = latest
+		if p.delta > high {
+			high, top = p.delta, i
+		}
+		if p.delta < low {
+			low, bottom = p.delta, i
+		}
+	}
+	d.above.addAll(pairs, top)
+	for i := range pairs {
+		pairs[i].delta = -pairs[i].delta
+	}
+	d.below.addAll(pairs, bottom)
+	d.fresh = 0
 }
 
 // sorted returns the sample in the order of time.
 func (d *delays) sorted() []pair {
+	d.extend()
 	pairs := make([]pair, len(d.pairs))
 	for i := range d.pairs {
 		pairs[i] = d.pairs[i].pair
@@ -73,7 +99,6 @@ func (d *delays) sorted() []pair {
 // spread returns, for a line, the delay of each sampled packet above the fastest packet's
 // delay, and the delay of the slowest packet.
 func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
-	d.extend()
 	least := -d.below.most(&line{origin: l.origin, offset: -l.offset, slope: -l.slope})
 	each = make([]float64, len(pairs))
 	for i, p := range pairs {
@@ -84,29 +109,22 @@ func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
 
 // hull is the upper convex hull of pairs (Andrew: Another efficient algorithm for convex
 // hulls in two dimensions, 1979): the pair that lies furthest above any line is a
-// corner of the hull. Times that go back count as the latest time before.
+// corner of the hull.
 type hull struct{ corners []pair }
 
 // mostCorners bounds the corners. Beyond, every second corner is left out: a hull with this many
 // corners is smooth.
 const mostCorners = 1 << 14
 
-// addAll adds at most a group of pairs. It changes times that go back to the latest time before. It
-// leaves out pairs that can be no corner: pairs below both an earlier and a later pair.
-func (h *hull) addAll(pairs []pair) {
+// addAll adds at most a group of pairs, of which the first of the highest is pair top. It leaves out pairs
+// that can be no corner: pairs below both an earlier and a later pair.
+func (h *hull) addAll(pairs []pair, top int) {
 	if len(pairs) == 0 {
 		return
 	}
-	latest, before, top := int64(math.MinInt64), int64(math.MinInt64), 0
+	before := int64(math.MinInt64)
 	if n := len(h.corners); n > 0 {
-		latest, before = h.corners[n-1].time, h.corners[n-1].delta
-	}
-	for i := range pairs {
-		latest = max(latest, pairs[i].time)
-		pairs[i].time = latest
-		if pairs[i].delta > pairs[top].delta {
-			top = i
-		}
+		before = h.corners[n-1].delta
 	}
 	for _, p := range pairs[:top] {
 		if p.delta > before {

@@ -14,8 +14,8 @@
 //	question                           file
 //	configuration; the two sides       comparer.go
 //	the offset of the clocks; drift    search.go; clock.go
-//	batches; both sides in step        batch.go; run.go
-//	equal packets, one to one          match.go, settle.go
+//	batches; both sides in step        batch.go; run.go, place.go
+//	equal packets, one to one          step.go, match.go, settle.go
 //	repeats on one side                recent.go
 //	delays; conversations; the result  delays.go; talks.go; report.go
 package compare

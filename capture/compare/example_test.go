@@ -48,7 +48,7 @@ func Example() {
 			log.Fatal(err)
 		}
 		defer src.Close()
-		sides[i] = &packets{c.NewPreparer(), src}
+		sides[i] = &packets{c.NewPreparer(i), src}
 	}
 	if _, err := c.Search(sides[0], sides[1]); err != nil {
 		log.Fatal(err)

@@ -43,7 +43,7 @@ func FuzzCompare(f *testing.F) {
 		var first *Report
 		for _, most := range []int{1, 20} {
 			c := newComparer(Config{})
-			a, b := c.stream(sides[0], most), c.stream(sides[1], most)
+			a, b := c.stream(sideA, sides[0], most), c.stream(sideB, sides[1], most)
 			if _, err := c.Search(a, b); err != nil {
 				return
 			}

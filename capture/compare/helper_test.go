@@ -91,21 +91,21 @@ func (s *stream) Next() *Batch {
 
 func (s *stream) Release(*Batch) {}
 
-func (c *Comparer) stream(packets []packet, most int) *stream {
-	return &stream{prepare: c.NewPreparer(), packets: packets, most: most, r: rand.New(rand.NewPCG(1, uint64(most)))}
+func (c *Comparer) stream(side int, packets []packet, most int) *stream {
+	return &stream{prepare: c.NewPreparer(side), packets: packets, most: most, r: rand.New(rand.NewPCG(1, uint64(most)))}
 }
 
 // compared compares two sides, in batches of up to most packets. missing lists the packets
 // that only one side has, by their numbers.
 func compared(cfg Config, a, b []packet, most int) (r *Report, missing [2][]int) {
 	c := newComparer(cfg)
-	sources := [2]*stream{c.stream(a, most), c.stream(b, most)}
+	sources := [2]*stream{c.stream(sideA, a, most), c.stream(sideB, b, most)}
 	if sure, err := c.Search(sources[0], sources[1]); err != nil {
 		panic(err)
 	} else if !sure {
 		surveys := [2]*Survey{NewSurvey(0), NewSurvey(1)}
 		for i, packets := range [2][]packet{a, b} {
-			in := c.stream(packets, most)
+			in := c.stream(i, packets, most)
 			for p := in.Next(); p != nil; p = in.Next() {
 				surveys[i].Add(p)
 			}

@@ -20,8 +20,7 @@ type record struct {
 	// also has the last of the list, and chain: the first of the next list of the same bucket.
 	next, last, chain uint32
 	mate              uint32 // of a matched packet of B: the number of that in A, its low bits
-	talk              uint32 // its place among the conversations, or noTalk
-	check             uint32 // part of the hash of its conversation
+	talk              talkPlace
 	size              uint32 // its memory while it waits to be written
 	proto             headers.Protocol
 	state             state
@@ -41,8 +40,7 @@ const (
 
 // Bits of record.flags.
 const (
-	backward = 1 << iota // its direction in the conversation
-	repeated             // an equal packet came before on the same side
+	repeated = 1 << iota // an equal packet came before on the same side
 	untimed              // it has no time of its own
 )
 
@@ -62,6 +60,16 @@ func (q *queue) pair(number uint64) {
 		return
 	}
 	q.firstPair, q.lastPair = min(q.firstPair, number), max(q.lastPair, number)
+}
+
+// skip passes n packets that were matched without records, of an empty queue.
+func (q *queue) skip(n int) {
+	if n > 0 {
+		q.pair(q.next)
+		q.next += uint64(n)
+		q.first = q.next
+		q.pair(q.next - 1)
+	}
 }
 
 func (q *queue) len() int { return int(q.next - q.first) }

@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -15,57 +16,59 @@ const (
 	recentCells = 8
 )
 
-// recentLine is a cache line of packets of equal hash, the latest first: 32 bits of the
-// digest, and its time in ticks.
-type recentLine [recentCells]uint64
+// tick is the unit of their times, in bits of a nanosecond: about a millisecond.
+const tick = 20
 
-// warm touches the memory that seenBefore will touch, as matcher.warm does.
-func (s *side) warm(digests []digest.Digest) {
-	touched := uint64(0)
-	for i := range digests {
-		touched |= s.recent[digests[i][0]%recentLines][0]
-	}
-	s.touched |= touched
+// recent has the latest packets of a side, in lines of packets of equal hash.
+type recent struct {
+	lines [recentLines]recentLine
+	// cells are rings: 32 bits of each digest, and its time in ticks.
+	cells [recentLines][recentCells]uint64
 }
 
-// seenBefore returns 1 if an equal packet came on the same side lately, else 0, and remembers the
-// packet.
-func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) uint64 {
-	const tick = 20 // about a millisecond
-	line, now := &s.recent[d[0]%recentLines], uint32(placed>>tick)
-	next := d[1]<<32 | uint64(now)
-	cell := line.find(uint32(d[1]))
-	if cell == recentCells {
-		line.shift(next)
-		return 0
-	}
-	before := uint32(line[cell])
-	copy(line[1:cell+1], line[:cell])
-	line[0] = next
-	if now-before <= uint32(window>>tick) {
-		return 1
-	}
-	return 0
+// recentLine says where the cells of a line are looked for: most packets equal none of them.
+type recentLine struct {
+	tags  uint64 // 8 bits of each digest, the latest packet's lowest
+	front uint64 // the cell of the latest packet
 }
 
-// shift puts a cell in front, and drops the last cell. It goes word by word, as a processor does not
-// forward words that were just written to a load of several.
-func (l *recentLine) shift(first uint64) {
-	l[7], l[6], l[5] = l[6], l[5], l[4]
-	l[4], l[3], l[2] = l[3], l[2], l[1]
-	l[1], l[0] = l[0], first
+// before returns bits of the packets that equal a packet that came on the same side lately, and remembers
+// them all.
+func (r *recent) before(digests []digest.Digest, places []int64, window time.Duration) (again uint64) {
+	const each = math.MaxUint64 / 0xff // a bit of each byte
+	for i, placed := range places {
+		d := &digests[i]
+		l, cells := &r.lines[d[0]%recentLines], &r.cells[d[0]%recentLines]
+		now, tag := uint64(uint32(placed>>tick)), d[1]>>24&0xff
+		next, differ := d[1]<<32|now, l.tags^each*tag
+		if equal := (differ - each) &^ differ & (each << 7); equal != 0 {
+			if was, ok := l.take(cells, equal, uint32(d[1])); ok {
+				if uint32(now)-was <= uint32(window>>tick) {
+					again |= 1 << i
+				}
+			}
+		}
+		l.front = (l.front - 1) % recentCells
+		l.tags, cells[l.front] = l.tags<<8|tag, next
+	}
+	return again
 }
 
-// find returns the first cell with these 32 bits of a digest, or recentCells. It has no
-// branches: see talkSet.way.
-func (l *recentLine) find(mark uint32) int {
-	at := equal32(uint32(l[7]>>32), mark)
-	at = at<<1 | equal32(uint32(l[6]>>32), mark)
-	at = at<<1 | equal32(uint32(l[5]>>32), mark)
-	at = at<<1 | equal32(uint32(l[4]>>32), mark)
-	at = at<<1 | equal32(uint32(l[3]>>32), mark)
-	at = at<<1 | equal32(uint32(l[2]>>32), mark)
-	at = at<<1 | equal32(uint32(l[1]>>32), mark)
-	at = at<<1 | equal32(uint32(l[0]>>32), mark)
-	return bits.TrailingZeros64(at | 1<<recentCells)
+// take takes the first cell with that mark off a line, of the cells whose tags are equal, and returns its time.
+func (l *recentLine) take(cells *[recentCells]uint64, equal uint64, mark uint32) (ticks uint32, ok bool) {
+	for ; equal != 0; equal &= equal - 1 {
+		at := uint64(bits.TrailingZeros64(equal)) / 8
+		cell := cells[(l.front+at)%recentCells]
+		if uint32(cell>>32) != mark {
+			continue
+		}
+		later := uint64(1)<<(8*at) - 1 // the tags that move
+		l.tags = l.tags&^(later<<8|0xff)>>8 | l.tags&later
+		for ; at > 0; at-- {
+			cells[(l.front+at)%recentCells] = cells[(l.front+at-1)%recentCells]
+		}
+		l.front = (l.front + 1) % recentCells
+		return uint32(cell), true
+	}
+	return 0, false
 }

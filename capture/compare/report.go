@@ -102,7 +102,7 @@ func (c *Comparer) Report(conversations int) *Report {
 			r.Protocols[headers.Protocol(p).String()] = Counts{Both: a.protocols[p] - a.only[p] - a.outside[p], OnlyA: a.only[p], OnlyB: b.only[p]}
 		}
 	}
-	if c.delays.count > 0 {
+	if c.delays.extend(); c.delays.count > 0 {
 		c.delays.report(r)
 	} else {
 		c.doubtful.report(r)

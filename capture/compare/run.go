@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -112,37 +111,6 @@ func (c *Comparer) close(s *side) {
 	s.holds.At(s.holds.Len() - 1).read = true
 }
 
-// placeGroup takes the next packets of the open batch that are read before end, a group at most,
-// and writes their places and times. It returns their number.
-func (s *side) placeGroup(places, times *[group]int64, end int64) (n int) {
-	for n < group && s.placeNext() && s.next < end {
-		places[n], times[n] = s.next, s.time
-		n++
-		s.at++
-		s.hasNext = false
-		n += s.placeRun(places[n:], times[n:], end)
-	}
-	return n
-}
-
-// placeRun is placeGroup for packets of the open batch whose times do not go back, as of most: their
-// times are their places. It stops at any other packet.
-func (s *side) placeRun(places, times []int64, end int64) (n int) {
-	b, latest := *s.queue.At(0), s.latest
-	for ; n < len(places) && s.at+n < len(b.packets.Frames); n++ {
-		t := b.timeOf(s.at + n)
-		if t < latest || t-latest >= int64(time.Second) || t >= end {
-			break
-		}
-		places[n], times[n], latest = t, t, t
-	}
-	if n > 0 {
-		s.clock.Pass(latest)
-		s.at, s.latest = s.at+n, latest
-	}
-	return n
-}
-
 // placeNext places the next packet of the open batch, if there is one.
 func (s *side) placeNext() bool {
 	if s.hasNext {
@@ -172,126 +140,124 @@ func (s *side) place(t int64) int64 {
 
 // slice reads what both sides have before a time.
 func (c *Comparer) slice(end int64) {
-	for more := true; more && c.failed == nil; {
-		more = false
+	for more := true; more && c.failed == nil; c.settle() {
+		if more = c.step(end); more {
+			continue
+		}
 		for i := range c.sides {
 			more = c.readUntil(i, end) || more
 		}
-		c.settle()
 	}
 	c.passed = end
 	c.tracker.update()
 	c.settle()
 }
 
-// readUntil reads a turn of a side, of packets before a time. It returns whether there are
-// more of them.
+// readUntil reads a turn of a side, of packets before a time, behind the packets that step has placed. It
+// returns whether there are more of them.
 func (c *Comparer) readUntil(i int, end int64) bool {
-	s := &c.sides[i]
-	if i == sideB {
-		end += c.match.offset
-	}
-	var places, times [group]int64
-	for n, before := 0, c.held; n < turn && c.held-before <= c.cfg.Memory/turnShare; {
-		first := s.at
-		k := s.placeGroup(&places, &times, end)
-		if k == 0 {
-			if !c.peek(i) || s.next >= end {
-				return false
-			}
-			continue
+	g := &c.groups[i]
+	for n, before := 0, c.held; n < turn && c.held-before <= c.cfg.Memory/turnShare; n += g.n {
+		if g.from == g.n && !c.placeGroup(i, end, group) {
+			return false
 		}
-		c.add(i, *s.queue.At(0), first, places[:k], times[:k])
-		n += k
+		c.add(i)
 	}
 	return true
 }
 
-// add matches the packets of a batch from packet first on, which are read at places and have
-// these times.
-func (c *Comparer) add(i int, b *Batch, first int, places, times []int64) {
-	s, n := &c.sides[i], len(places)
-	digests := b.digests[first : first+n]
-	c.match.warm(digests)
-	s.warm(digests)
-	g := added{batch: b, first: first, places: places, times: times}
+// add matches the packets of a side's group that are left.
+func (c *Comparer) add(i int) {
+	g, s, q := &c.groups[i], &c.sides[i], &c.match.queues[i]
+	b := g.batch
+	c.match.warm(b.digests[g.first+g.from : g.first+g.n])
+	for g.from < g.n {
+		number, from := q.next, g.from
+		g.from += c.reserve(i, b.packets.Frames[g.first+from:g.first+g.n])
+		c.record(i, from, g.from)
+		for wild := g.wild >> from << from & (1<<g.from - 1); wild != 0; wild &= wild - 1 {
+			j := bits.TrailingZeros64(wild)
+			s.wild(q.at(number+uint64(j-from)), g.times[j])
+		}
+		c.pairUp(i, b, g.first+from, number)
+	}
+}
+
+// record appends packets of a side's group to its queue, which has room.
+func (c *Comparer) record(i, from, to int) {
+	g, q, offset := &c.groups[i], &c.match.queues[i], int64(0)
 	if i == sideB {
-		g.offset = c.match.offset
+		offset = c.match.offset
 	}
-	for j, placed := range places {
-		g.again |= s.seenBefore(&digests[j], placed-g.offset, c.cfg.Window) << j
-	}
-	s.counts.Repeats += uint64(bits.OnesCount64(g.again))
-	for from, to := 0, 0; from < n; from = to {
-		to = from + c.reserve(i, b.packets.Frames[first+from:first+n])
-		c.record(i, &g, from, to)
-		q := &c.match.queues[i]
-		number := q.next - uint64(to-from)
-		for j := range to - from {
-			r := q.at(number + uint64(j))
-			other := c.match.match(i, r, number+uint64(j))
-			g.talks[j] = noTalk
-			if other == nil {
-				continue
-			}
-			g.talks[j] = other.talk // in most cases
-			if i == sideA {
-				c.meet(r, other)
-			} else {
-				c.meet(other, r)
-			}
-		}
-		c.talks.count(g.talks[:to-from], i, b, first+from)
-		for j, talk := range g.talks[:to-from] {
-			q.at(number + uint64(j)).talk = talk
+	b, first, again := g.batch, g.first+from, g.again>>from
+	digests, protocols := b.digests[first:g.first+to], b.protocols[first:g.first+to]
+	for j, placed := range g.places[from:to] {
+		r := q.at(q.next + uint64(j))
+		r.digest, r.time, r.placed = digests[j], placed+offset, placed
+		r.proto, r.state, r.flags = protocols[j], waiting, uint8(again&repeated)
+		again >>= 1
+		if c.written != nil {
+			r.size = b.packets.Frames[first+j].RecordLen + knownBytes
 		}
 	}
-	s.counts.Packets += uint64(n)
-	s.lastRead = places[n-1] - g.offset
+	if i == sideA {
+		var places [group]talkPlace
+		c.talks.count(places[:to-from], b, first)
+		for j, at := range places[:to-from] {
+			q.at(q.next + uint64(j)).talk = at
+		}
+	}
+	q.next += uint64(to - from)
 }
 
-// added is a group of packets of a batch that add takes.
-type added struct {
-	batch         *Batch
-	first         int
-	places, times []int64
-	offset        int64         // of the places from the clock of A
-	talks         [group]uint32 // of those that have just been matched
-	again         uint64        // bits of the packets that equal an earlier packet of the same side
-}
-
-// record appends packets of a group to the queue of a side, which has room.
-func (c *Comparer) record(i int, g *added, from, to int) {
-	s, q, b := &c.sides[i], &c.match.queues[i], g.batch
-	for j := from; j < to; j++ {
-		k := g.first + j
-		f, placed, talk, r := &b.packets.Frames[k], g.places[j], b.talks[k], q.at(q.next)
-		q.next++
-		r.digest, r.time, r.placed = b.digests[k], g.times[j], placed-g.offset
-		r.check, r.flags = checkOf(talk), uint8(talk&backward|g.again>>j&1*repeated)
-		r.proto, r.size, r.state = b.protocols[k], f.RecordLen+knownBytes, waiting
-		s.protocols[r.proto]++
-		if r.proto == headers.NonIP {
-			if what, ok := c.prepare.decoder.Unopened(&b.packets, k); ok {
-				s.unopened.Count(what, 1)
-			}
-		}
-		if r.time < placed {
-			s.late(r, placed)
-		}
-	}
-}
-
-// late counts a packet that is out of order, or has no time. A packet without a time gets the
-// time of its place.
-func (s *side) late(r *record, placed int64) {
-	if r.time != calendar.NoTime {
+// wild gives a packet its time, and counts it if that lies before its place. A packet without a time keeps
+// the time of its place.
+func (s *side) wild(r *record, time int64) {
+	switch {
+	case time == calendar.NoTime:
+		r.flags |= untimed
+		s.counts.NoTime++
+		return
+	case time < r.time:
 		s.counts.Disorder++
+	}
+	r.time = time
+}
+
+// pairUp matches the packets of a side from that number on, which are packets of b from packet first on.
+// Packets of B that match have the conversations of A's packets.
+func (c *Comparer) pairUp(i int, b *Batch, first int, number uint64) {
+	q, pairs, left := &c.match.queues[i], 0, uint64(0)
+	var all [group]pair
+	for at := number; at < q.next; at++ {
+		a := q.at(at)
+		b := c.match.match(i, a, at)
+		if b == nil {
+			left |= 1 << (at - number)
+			continue
+		}
+		if i == sideB {
+			a, b = b, a
+		}
+		b.talk = a.talk
+		if flags := a.flags | b.flags; flags == 0 {
+			all[pairs%group] = pair{a.time, b.time - a.time}
+			pairs++
+		} else if flags&untimed == 0 {
+			c.doubtful.add(pair{a.time, b.time - a.time})
+		}
+	}
+	c.meet(all[:pairs])
+	if i == sideA || left == 0 {
 		return
 	}
-	r.time = placed
-	r.flags |= untimed
-	s.counts.NoTime++
+	c.prepare.converse(&b.known, &b.packets, first+bits.TrailingZeros64(left), first+bits.Len64(left))
+	for ; left != 0; left &= left - 1 {
+		j := bits.TrailingZeros64(left)
+		var at [1]talkPlace
+		c.talks.count(at[:], b, first+j)
+		q.at(number + uint64(j)).talk = at[0]
+	}
 }
 
 // reserve makes room for some packets of a side, and returns for how many: for all, or for the first

@@ -10,11 +10,9 @@ import (
 // first: the order of its packets needs the packets of A.
 func (c *Comparer) settle() {
 	for _, i := range [2]int{sideB, sideA} {
-		q := &c.match.queues[i]
-		for warmed := q.first; q.first != q.next; {
-			if i == sideB && q.first == warmed {
-				c.talks.warm(q)
-				warmed += group
+		for q := &c.match.queues[i]; q.first != q.next; {
+			if c.settleMatched(i, uint64(q.len())) {
+				continue
 			}
 			if r := q.at(q.first); r.state == waiting {
 				if !c.isOld(r) {
@@ -34,44 +32,62 @@ func (c *Comparer) isOld(r *record) bool {
 	return behind > waitWindows*int64(c.cfg.Window) || behind < -waitWindows*int64(c.cfg.Window)-int64(2*calendar.Tolerance)
 }
 
+// settleMatched counts the oldest packets of a side that were matched, at most most of them. It returns
+// false if there are none.
+func (c *Comparer) settleMatched(i int, most uint64) bool {
+	q, n := &c.match.queues[i], uint64(0)
+	for n < most && q.at(q.first+n).state == matched {
+		n++
+	}
+	if i == sideA {
+		c.both += n
+	} else {
+		next := c.match.queues[sideA].next
+		for from := q.first; from < q.first+n; from += group {
+			to := min(from+group, q.first+n)
+			c.talks.warm(q, from, to)
+			for number := from; number < to; number++ {
+				r := q.at(number)
+				c.talks.order(r.talk, next-uint64(uint32(next)-r.mate))
+			}
+		}
+	}
+	c.leave(i, n, true)
+	return n > 0
+}
+
 // settleOne counts the oldest packet of a side, which does not wait.
 func (c *Comparer) settleOne(i int) {
-	q := &c.match.queues[i]
-	r := q.at(q.first)
-	has := r.state == matched
-	switch {
-	case !has:
-		c.count(i, r)
-	case i == sideB:
-		a := &c.match.queues[sideA]
-		c.talks.order(r, a.next-uint64(uint32(a.next)-r.mate))
-	default:
-		c.both++
-	}
-	q.first++
-	if c.written != nil {
-		c.held -= int(r.size)
-		c.mark(i, has)
+	if !c.settleMatched(i, 1) {
+		c.count(i)
+		c.leave(i, 1, false)
 	}
 }
 
-// count counts the oldest packet r of a side, which the other side does not have.
-func (c *Comparer) count(i int, r *record) {
-	s := &c.sides[i]
-	outside := c.isOutside(i, r)
-	if outside {
-		s.outside[r.proto]++
-	} else {
-		s.alone++
-		s.only[r.proto]++
+// leave takes counted packets off the queue of a side. has is whether the other side has them.
+func (c *Comparer) leave(i int, n uint64, has bool) {
+	q := &c.match.queues[i]
+	if c.written != nil {
+		for number := q.first; number < q.first+n; number++ {
+			c.held -= int(q.at(number).size)
+			c.mark(i, has)
+		}
 	}
-	switch {
-	case !c.talks.has(r):
-	case outside && i == sideA:
-		c.talks.paced[r.talk].seen--
-	case outside:
-	default:
-		c.talks.counts[r.talk].only[i]++
+	q.first += n
+}
+
+// count counts the oldest packet of a side, which the other side does not have.
+func (c *Comparer) count(i int) {
+	s, r := &c.sides[i], c.front(i)
+	if c.isOutside(i, r) {
+		s.outside[r.proto]++
+		return
+	}
+	s.alone++
+	s.only[r.proto]++
+	if c.talks.has(r.talk) {
+		only := [2]*uint64{&c.talks.all[r.talk.at].OnlyA, &c.talks.all[r.talk.at].OnlyB}
+		*only[i]++
 	}
 }
 
@@ -130,17 +146,12 @@ func (c *Comparer) release(i int) {
 	}
 }
 
-// meet takes two packets that match. Delays of repeated packets are in doubt: where a side has lost
-// one of them, the packets behind it match the wrong packets.
-func (c *Comparer) meet(a, b *record) {
-	p := pair{a.time, b.time - a.time}
-	switch flags := a.flags | b.flags; {
-	case flags&untimed != 0:
-	case flags&repeated != 0:
-		c.doubtful.add(p)
-	default:
-		c.tracker.add(p)
-		c.delays.add(p)
+// meet takes pairs of packets that match. Delays of repeated packets are not among them, as they are in
+// doubt: where a side has lost one of them, the packets behind it match the wrong packets.
+func (c *Comparer) meet(pairs []pair) {
+	c.tracker.add(pairs...)
+	c.delays.add(pairs...)
+	for _, p := range pairs {
 		c.fast, c.slow = min(c.fast, p.delta-c.match.offset), max(c.slow, p.delta-c.match.offset)
 	}
 }

@@ -21,13 +21,12 @@ const (
 	noTalk   = talkSets * talkWays
 )
 
-// talks are the conversations with the most packets. What each packet touches is apart from
-// the rest of a conversation, so that it stays in the caches.
+// talks are the conversations with the most packets. What is searched is apart from what is counted, so
+// that it stays in the caches.
 type talks struct {
-	sets   []talkSet
-	paced  []pace // at noTalk of packets without a conversation
-	counts []talk
-	six    []bool // whether ends are of IPv6
+	sets []talkSet
+	all  []talk // at noTalk of packets without a conversation
+	six  [][48]byte
 	// evicted is whether any conversation made room.
 	evicted bool
 	ordered uint64 // packets that came behind a later packet of their direction
@@ -37,30 +36,26 @@ type talks struct {
 // talkSet holds the searched fields of a set in a cache line.
 type talkSet struct {
 	checks [talkWays]uint32 // parts of the hashes, 0 for none
-	weight [talkWays]uint32 // packets, with the packets of conversations that made room
+	weight [talkWays]uint32 // packets of A, and of B that waited, with the packets of conversations that made room
 }
 
-// pace holds what packets of a conversation change, from when it got its place: half of a cache line.
-type pace struct {
-	seen   uint64    // packets of A
+// talk holds what was counted of a conversation, from when it got its place: a cache line.
+type talk struct {
+	Counts
 	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
 	// reordered counts packets that came behind a later packet of their direction.
 	reordered uint32
 	error     uint32 // packets that it may have had before, at most
-}
-
-// talk holds what few packets change of a conversation: a cache line.
-type talk struct {
-	only [2]uint64 // packets that only side A has, and only side B
-	ends [48]byte  // a key of kind keys.Flow
+	// ends is a key of kind keys.Flow, whose last byte is 0. Where it is 1, the key is in talks.six.
+	ends [16]byte
 }
 
 func newTalks() *talks {
-	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk), paced: make([]pace, noTalk+1), six: make([]bool, noTalk)}
+	return &talks{sets: make([]talkSet, talkSets), all: make([]talk, noTalk+1), six: make([][48]byte, noTalk)}
 }
 
 // checkOf returns the part of a conversation's hash that distinguishes it within its set.
-func checkOf(hash uint64) uint32 { return uint32(hash) &^ 1 }
+func checkOf(hash uint32) uint32 { return hash &^ 1 }
 
 // way returns which conversation of a set has that check, or talkWays. It has no branches, which
 // packets of many conversations would make unpredictable.
@@ -89,110 +84,82 @@ func (s *talkSet) smallest() (way int, weight uint32) {
 	return int(least & (talkWays - 1)), uint32(least >> 3)
 }
 
-// count counts packets of a side, from packet from of b on, and replaces places by the places of their
-// conversations. places has where they may be, or noTalk.
-func (t *talks) count(places []uint32, side int, b *Batch, from int) {
-	hashes := b.talks[from : from+len(places)]
-	t.expect(places, side, hashes)
-	for i, hash := range hashes {
-		if hash == 0 {
-			places[i] = noTalk
-			continue
-		}
-		at, check := places[i], checkOf(hash)
-		set := &t.sets[at/talkWays]
-		if set.checks[at%talkWays] != check {
-			way := set.way(check) // a packet of the group may have added it
-			if at = at&^(talkWays-1) | uint32(way); way == talkWays {
-				at = t.add(b, from+i)
-			}
-			places[i] = at
-		}
-		set.weight[at%talkWays] = max(set.weight[at%talkWays]+1, set.weight[at%talkWays])
-		if side == sideA {
-			t.paced[at].seen++
-		}
-	}
+// talkPlace is where the conversation of a packet is counted, or at noTalk.
+type talkPlace struct {
+	at uint32
+	// hash is a part of the conversation's hash: what distinguishes it within its set, and the direction.
+	hash uint32
 }
 
-// expect replaces places by the places that conversations have, or will have if no other is added before,
-// and touches the memory that count will touch, as matcher.warm does.
-func (t *talks) expect(places []uint32, side int, hashes []uint64) {
-	touched := uint64(0)
+// count counts at most a group of packets of b, from packet from on, and writes the places of their
+// conversations. It touches memory before it needs it, as matcher.warm does.
+func (t *talks) count(places []talkPlace, b *Batch, from int) {
+	hashes, touched, added := b.talks[from:from+len(places)], uint64(0), uint64(0)
 	for _, hash := range hashes {
 		touched |= uint64(t.sets[hash>>52].checks[0])
 	}
-	var all [group]uint32
-	added := all[:0]
+	var before [group]uint32
 	for i, hash := range hashes {
-		set, at := &t.sets[hash>>52], places[i]
-		if uint64(at/talkWays) == hash>>52 && set.checks[at%talkWays] == checkOf(hash) {
+		if hash == 0 {
+			places[i] = talkPlace{at: noTalk}
 			continue
 		}
-		way := set.way(checkOf(hash))
-		at = uint32(hash>>52)*talkWays + uint32(way)
-		if way == talkWays {
-			way, _ = set.smallest()
-			at += uint32(way) - talkWays
-			added = append(added, at)
+		set := &t.sets[hash>>52]
+		way := set.way(checkOf(uint32(hash)))
+		if way == talkWays { // the smallest makes room
+			way, before[i%group] = set.smallest()
+			set.checks[way] = checkOf(uint32(hash))
+			added |= 1 << i
 		}
-		places[i] = at
+		set.weight[way] = max(set.weight[way]+1, set.weight[way])
+		places[i] = talkPlace{uint32(hash>>52)*talkWays + uint32(way), uint32(hash)}
 	}
-	for _, at := range added {
-		touched |= t.paced[at].seen | t.counts[at].only[0]
-	}
-	if side == sideA {
-		for _, at := range places {
-			touched |= t.paced[at].seen
-		}
+	for _, p := range places {
+		touched |= t.all[p.at].Both
 	}
 	t.touched |= touched
+	for ; added != 0; added &= added - 1 {
+		i := bits.TrailingZeros64(added)
+		t.add(places[i].at, before[i], b, from+i)
+	}
 }
 
-// add makes room for the conversation of packet i of b, and returns its place.
-func (t *talks) add(b *Batch, i int) uint32 {
-	number := uint32(b.talks[i] >> 52)
-	set := &t.sets[number]
-	victim, least := set.smallest()
-	t.evicted = t.evicted || least > 0
-	set.checks[victim], set.weight[victim] = checkOf(b.talks[i]), least
-	at := number*talkWays + uint32(victim)
-	c, n := &t.counts[at], b.ends[i]
-	t.paced[at], c.only, t.six[at] = pace{error: least}, [2]uint64{}, n < 0
+// add begins the conversation of packet i of b, which may have had some packets before.
+func (t *talks) add(at, before uint32, b *Batch, i int) {
+	t.evicted = t.evicted || before > 0
+	c, n := &t.all[at], b.ends[i]
+	*c = talk{error: before}
 	if n >= 0 {
-		copy(c.ends[:], b.four[n][:])
+		c.ends = b.four[n]
 	} else {
-		c.ends = b.six[^n]
+		c.ends[15], t.six[at] = 1, b.six[^n]
 	}
-	return at
 }
 
 // has reports whether a packet has a conversation, and has it still.
-func (t *talks) has(r *record) bool {
-	return r.talk != noTalk && t.sets[r.talk/talkWays].checks[r.talk%talkWays] == r.check
+func (t *talks) has(p talkPlace) bool {
+	return p.at != noTalk && t.sets[p.at/talkWays].checks[p.at%talkWays] == checkOf(p.hash)
 }
 
-// warm touches the memory that order will touch for the first packets of a queue, as matcher.warm
-// does.
-func (t *talks) warm(q *queue) {
+// warm touches the memory that order will touch for some packets of a queue, as matcher.warm does.
+func (t *talks) warm(q *queue, from, to uint64) {
 	touched := uint64(0)
-	for number := q.first; number < min(q.first+group, q.next); number++ {
-		if r := q.at(number); r.talk != noTalk {
-			touched |= t.paced[r.talk].latest[r.flags&backward]
-		}
+	for ; from < to; from++ {
+		touched |= t.all[q.at(from).talk.at].Both
 	}
 	t.touched |= touched
 }
 
-// order follows the order of a matched packet of B, by the number that it has in A.
-func (t *talks) order(r *record, number uint64) {
-	if !t.has(r) {
+// order counts a matched packet of B, and follows the order, by the number that it has in A.
+func (t *talks) order(at talkPlace, number uint64) {
+	if !t.has(at) {
 		return
 	}
-	latest := &t.paced[r.talk].latest[r.flags&backward]
+	c := &t.all[at.at]
+	c.Both++
+	latest := &c.latest[at.hash&1]
 	if number+1 < *latest {
-		p := &t.paced[r.talk]
-		p.reordered = max(p.reordered+1, p.reordered)
+		c.reordered = max(c.reordered+1, c.reordered)
 		t.ordered++
 		return
 	}
@@ -223,12 +190,12 @@ func (t *talks) top(n int) []Conversation {
 		all = append(all, named{at, t.name(at)})
 	}
 	slices.SortStableFunc(all, func(a, b named) int {
-		return cmp.Or(compareCounts(t.countsOf(a.at), t.countsOf(b.at)), cmp.Compare(a.name, b.name))
+		return cmp.Or(compareCounts(t.all[a.at].Counts, t.all[b.at].Counts), cmp.Compare(a.name, b.name))
 	})
 	of := make([]Conversation, min(n, len(all)))
 	for i := range of {
-		p := &t.paced[all[i].at]
-		of[i] = Conversation{Counts: t.countsOf(all[i].at), Reordered: uint64(p.reordered), Error: uint64(p.error), Name: all[i].name, CommunityID: t.communityID(all[i].at)}
+		c := &t.all[all[i].at]
+		of[i] = Conversation{Counts: c.Counts, Reordered: uint64(c.reordered), Error: uint64(c.error), Name: all[i].name, CommunityID: t.communityID(all[i].at)}
 	}
 	return of
 }
@@ -237,24 +204,17 @@ func (t *talks) top(n int) []Conversation {
 // the last of them: only these need names.
 func (t *talks) largest(n int) []int {
 	var all []int
-	for at := range t.counts {
-		if t.sets[at/talkWays].checks[at%talkWays] == 0 || t.countsOf(at) == (Counts{}) { // A has its packets in another conversation
-			continue
+	for at := range t.all {
+		if t.all[at].Counts != (Counts{}) { // else A has its packets in another conversation, or all are outside
+			all = append(all, at)
 		}
-		all = append(all, at)
 	}
-	slices.SortFunc(all, func(a, b int) int { return compareCounts(t.countsOf(a), t.countsOf(b)) })
+	slices.SortFunc(all, func(a, b int) int { return compareCounts(t.all[a].Counts, t.all[b].Counts) })
 	end := min(n, len(all))
-	for end > 0 && end < len(all) && compareCounts(t.countsOf(all[end-1]), t.countsOf(all[end])) == 0 {
+	for end > 0 && end < len(all) && compareCounts(t.all[all[end-1]].Counts, t.all[all[end]].Counts) == 0 {
 		end++
 	}
 	return all[:end]
-}
-
-// countsOf returns the counts of a conversation.
-func (t *talks) countsOf(at int) Counts {
-	c, a := &t.counts[at], t.paced[at].seen
-	return Counts{Both: a - min(c.only[sideA], a), OnlyA: c.only[sideA], OnlyB: c.only[sideB]}
 }
 
 // compareCounts puts counts with more packets of a single side first, then counts with more packets of
@@ -265,22 +225,21 @@ func compareCounts(a, b Counts) int {
 
 // communityID returns the Community ID, which both directions share.
 func (t *talks) communityID(at int) string {
-	c, cfg := &t.counts[at], keys.Config{Kind: keys.Biflow}
-	if t.six[at] {
-		return cfg.CommunityID48(c.ends)
+	cfg, key := keys.Config{Kind: keys.Biflow}, t.all[at].ends
+	if key[15] != 0 {
+		return cfg.CommunityID48(t.six[at])
 	}
-	return cfg.CommunityID16([16]byte(c.ends[:]))
+	return cfg.CommunityID16(key)
 }
 
 // name names both ends, the lower end first.
 func (t *talks) name(at int) string {
-	c, cfg := &t.counts[at], keys.Config{Kind: keys.Biflow}
-	if t.six[at] {
-		key := c.ends
+	cfg, key := keys.Config{Kind: keys.Biflow}, t.all[at].ends
+	if key[15] != 0 {
+		key := t.six[at]
 		swapEnds(key[:16], key[16:32], key[32:])
 		return cfg.Format48(key)
 	}
-	key := [16]byte(c.ends[:])
 	swapEnds(key[:4], key[4:8], key[8:])
 	return cfg.Format16(key)
 }

@@ -23,12 +23,12 @@ type feed struct {
 }
 
 // newFeed starts to read a stream, until it ends or ctx is done.
-func newFeed(ctx context.Context, c *compare.Comparer, in *input.Stream, workers int) *feed {
+func newFeed(ctx context.Context, c *compare.Comparer, side int, in *input.Stream, workers int) *feed {
 	f := &feed{ready: make(chan *compare.Batch, ahead), free: make(chan *compare.Batch, 4*ahead)}
 	go func() {
 		defer close(f.ready)
 		f.finished = in.Each(ctx, workers, func() pipeline.Task {
-			return &task{prepare: c.NewPreparer(), take: f.batch, give: func(b *compare.Batch) error {
+			return &task{prepare: c.NewPreparer(side), take: f.batch, give: func(b *compare.Batch) error {
 				select {
 				case f.ready <- b:
 					return nil
@@ -103,7 +103,7 @@ func survey(ctx context.Context, c *compare.Comparer, side int, cfg *config) (*c
 	s := compare.NewSurvey(side)
 	one := new(compare.Batch)
 	err = in.Each(ctx, workersOf(cfg), func() pipeline.Task {
-		return &task{prepare: c.NewPreparer(), take: func() *compare.Batch { return one }, give: func(b *compare.Batch) error {
+		return &task{prepare: c.NewPreparer(side), take: func() *compare.Batch { return one }, give: func(b *compare.Batch) error {
 			s.Add(b)
 			return nil
 		}}

@@ -55,7 +55,7 @@ func run(ctx context.Context, cfg *config) (Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for i, in := range r.inputs {
-		r.feeds[i] = newFeed(ctx, c, in, workersOf(cfg))
+		r.feeds[i] = newFeed(ctx, c, i, in, workersOf(cfg))
 	}
 	err = r.search(ctx, c)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestFragments(t *testing.T) {
 		all = append(all, p.Data)
 	}
 	slices.Sort(all)
-	for _, flags := range []string{"--keep first", "--keep flow", "--keep first --ignore l4-checksum", "--sort 1ms"} {
+	for _, flags := range []string{"--keep first", "--keep flow", "--keep first --ignore l4-checksum", "--sort 1ms", "--strip vlan"} {
 		dir, n := t.TempDir(), uint64(len(packets))
 		kept, removed := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
 		s := clitest.Cleaned(t, kept, removed, []string{in}, strings.Fields("--identity inner "+flags))

@@ -207,7 +207,9 @@ func (v *Verifier) run(b, written *capture.Batch, from, n int) {
 		v.report.Packets++
 		var s inputPacket // without a literal, which would be copied
 		s.identity, s.time, s.number, s.state = v.digests[k], b.Frames[i].Time, v.report.Packets, pending
-		s.point, s.unfit = placeOf(b, i), v.unfit.is(b, i, h)
+		if s.unfit = v.unfit.is(b, i, h); v.cfg.Across || v.cfg.Within&traits.PointLAN != 0 {
+			s.point = placeOf(b, i)
+		}
 		if within != nil {
 			s.within = within[k]
 		}
@@ -232,7 +234,8 @@ func (v *Verifier) strip(to, b *capture.Batch) *capture.Batch {
 	}
 	to.Buf, to.Frames = append(to.Buf[:0], b.Buf...), append(to.Frames[:0], b.Frames...)
 	to.Interfaces, to.Sections = b.Interfaces, b.Sections
-	return v.cfg.Strip(to)
+	*to = *v.cfg.Strip(to) // which is valid until the next call: compare makes calls between
+	return to
 }
 
 // compare looks for packet i in the files: written has it as the output does. It returns how many
