@@ -68,17 +68,18 @@ type inspector struct {
 
 // newInspector makes judges that take this memory together.
 func newInspector(cfg match.Config, memory int) (*inspector, error) {
-	var i inspector
-	var errs []error
+	i := new(inspector)
 	for n, set := range settings {
 		one := cfg
 		one.Memory = memory / int(questions)
 		set(&one)
-		var err error
-		i.judges[n], err = match.New(one)
-		errs = append(errs, err)
+		judge, err := match.New(one)
+		if err != nil {
+			return nil, errors.Join(err, i.close())
+		}
+		i.judges[n] = judge
 	}
-	return &i, errors.Join(errs...)
+	return i, nil
 }
 
 func (i *inspector) take(b *records.Batch) {
@@ -90,10 +91,13 @@ func (i *inspector) take(b *records.Batch) {
 	}
 }
 
+// close closes the judges that were made.
 func (i *inspector) close() error {
 	var errs []error
 	for _, judge := range i.judges {
-		errs = append(errs, judge.Close())
+		if judge != nil {
+			errs = append(errs, judge.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
