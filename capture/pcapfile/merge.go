@@ -114,7 +114,7 @@ func (m *merger) begin(in *mergeInput) bool {
 // read gets the next batch of in that holds anything. It reports false when the
 // source has ended.
 func (m *merger) read(in *mergeInput) bool {
-	in.num.part.pass(in.batch.Frames)
+	in.num.part.last = lastTime(in.batch.Frames, in.num.part.last)
 	if n := len(m.recycled); n > 0 && in.batch.SourceState == nil {
 		in.batch, m.recycled = m.recycled[n-1], m.recycled[:n-1]
 	}
