@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // TestBorder exchanges a packet for a better copy that comes a hold later, and not for a copy
@@ -53,7 +54,7 @@ func TestHomeBorder(t *testing.T) {
 			t.Errorf("elsewhere for %v: kept %v", lasts, keep[n-2:])
 		}
 		// The kernel decides above; see has to agree where it decides.
-		homes, err := newHomes(hold)
+		homes, err := newHomes(conversations/layout.HomeCells, hold)
 		if err != nil {
 			t.Fatal(err)
 		}
