@@ -62,14 +62,14 @@ var settings = [questions]func(*match.Config){
 // inspector has judges in addition to the run's own. Only records with an observation point need
 // the last.
 type inspector struct {
-	judges   [questions]*match.Judge
+	judges   []*match.Judge // by question
 	observes bool
 }
 
 // newInspector makes judges that take this memory together.
 func newInspector(cfg match.Config, memory int) (*inspector, error) {
 	i := new(inspector)
-	for n, set := range settings {
+	for _, set := range settings {
 		one := cfg
 		one.Memory = memory / int(questions)
 		set(&one)
@@ -77,7 +77,7 @@ func newInspector(cfg match.Config, memory int) (*inspector, error) {
 		if err != nil {
 			return nil, errors.Join(err, i.close())
 		}
-		i.judges[n] = judge
+		i.judges = append(i.judges, judge)
 	}
 	return i, nil
 }
@@ -95,9 +95,7 @@ func (i *inspector) take(b *records.Batch) {
 func (i *inspector) close() error {
 	var errs []error
 	for _, judge := range i.judges {
-		if judge != nil {
-			errs = append(errs, judge.Close())
-		}
+		errs = append(errs, judge.Close())
 	}
 	return errors.Join(errs...)
 }
