@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // TestBorder exchanges a packet for a better copy that comes a hold later, and not for a copy
@@ -54,7 +53,7 @@ func TestHomeBorder(t *testing.T) {
 			t.Errorf("elsewhere for %v: kept %v", lasts, keep[n-2:])
 		}
 		// The kernel decides above; see has to agree where it decides.
-		homes, err := newHomes(conversations/layout.HomeCells, hold)
+		homes, err := newHomes(1<<15, hold)
 		if err != nil {
 			t.Fatal(err)
 		}

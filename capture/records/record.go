@@ -104,8 +104,7 @@ const earliest = 3652 * 24 * int64(time.Hour)
 // IsTime reports whether a record may be of that time, in nanoseconds since 1970: of 1980 or later.
 func IsTime(at int64) bool { return at >= earliest }
 
-// HasAddress reports whether a record names an end of its flow. Its maker fills the places of missing
-// addresses with zeros.
+// HasAddress reports whether a record names an end of its flow. Zeros fill the place of a missing address.
 func (r *Record) HasAddress() bool {
 	named := func(a netip.Addr) bool { return a.IsValid() && !a.IsUnspecified() }
 	return named(r.Source) || named(r.Destination)
