@@ -48,7 +48,7 @@ func (d *Detector) NewBatchDetector() *BatchDetector {
 	p := d.newBatchDetector()
 	switch {
 	case d.hub != nil:
-		p.atHub = d.hub.newBatch()
+		p.atHub = &hubBatch{hub: d.hub}
 	case d.hold != nil:
 		p.atHold = d.hold.NewBatch(func(b *capture.Batch, i int) { d.stays(p, b, i) })
 	}

@@ -102,9 +102,6 @@ type hubBatch struct {
 	own *askedBatch
 }
 
-// newBatch makes a hubBatch.
-func (h *hub) newBatch() *hubBatch { return &hubBatch{hub: h} }
-
 // judge asks about the packets of a batch, which p has judged. Calls come in the order of the stream.
 func (x *hubBatch) judge(b *capture.Batch, p *BatchDetector) {
 	h := x.hub

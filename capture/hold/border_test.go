@@ -53,7 +53,7 @@ func TestHomeBorder(t *testing.T) {
 			t.Errorf("elsewhere for %v: kept %v", lasts, keep[n-2:])
 		}
 		// The kernel decides above; see has to agree where it decides.
-		homes, err := newHomes(hold)
+		homes, err := newHomes(1<<15, hold)
 		if err != nil {
 			t.Fatal(err)
 		}

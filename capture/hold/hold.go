@@ -134,7 +134,7 @@ func New(cfg Config, s Stream) (*Hold, error) {
 	h.part.from = calendar.NoTime
 	if cfg.Flow {
 		var err error
-		if h.homes, err = newHomes(cfg.For); err != nil {
+		if h.homes, err = newHomes(conversations/layout.HomeCells, cfg.For); err != nil {
 			return nil, err
 		}
 	}

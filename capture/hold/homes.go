@@ -42,14 +42,9 @@ type homes struct {
 	lone  loneHome
 }
 
-// newHomes makes a table of 2^18 conversations. hold is how long packets wait for copies of
-// them from home. Errors come from layout.NewArena.
-func newHomes(hold time.Duration) (*homes, error) {
-	return newHomesOf(conversations/layout.HomeCells, hold)
-}
-
-// newHomesOf makes a table with this number of lines, a power of two.
-func newHomesOf(lines int, hold time.Duration) (*homes, error) {
+// newHomes makes a table with this number of lines, a power of two. hold is how long packets wait for
+// copies of them from home. Errors come from layout.NewArena.
+func newHomes(lines int, hold time.Duration) (*homes, error) {
 	arena, err := layout.NewArena(lines)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type packet struct {
 
 // newTest makes a table that is closed with the test.
 func newTest(t testing.TB, lines int) *homes {
-	table, err := newHomesOf(lines, homeHold)
+	table, err := newHomes(lines, homeHold)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,9 +178,10 @@ func TestCuts(t *testing.T) {
 
 // BenchmarkAtHome asks about packets of many conversations.
 func BenchmarkAtHome(b *testing.B) {
+	const lines = conversations / layout.HomeCells
 	for name, conversations := range map[string]uint64{"1k": 1 << 10, "256k": conversations} {
 		b.Run(name, func(b *testing.B) {
-			table, err := newHomes(homeHold)
+			table, err := newHomes(lines, homeHold)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -63,7 +63,7 @@ const (
 // of users whom the folder does not trust do not count: in a shared folder anyone could keep all
 // runs from a name.
 func lockName(dir *folder, base string) (*Lock, error) {
-	l := &Lock{dir: dir, name: lockOf(base)}
+	l := &Lock{dir: dir, name: "." + base[:min(len(base), maxTempBase)] + lockEnding}
 	held := 0
 	for range attempts {
 		file, err := openLock(dir, l.name)
@@ -105,9 +105,6 @@ func lockName(dir *folder, base string) (*Lock, error) {
 	}
 	return nil, ErrLocked
 }
-
-// lockOf returns the name of the lock of a name.
-func lockOf(base string) string { return "." + base[:min(len(base), maxTempBase)] + lockEnding }
 
 // write writes the number of the process, for users, and the pattern of a series.
 func (l *Lock) write(pattern string) {

@@ -158,7 +158,7 @@ func parseEntry(line string) (e entry, ok bool) {
 	e.size, errs[1] = strconv.ParseInt(word[1], 10, 64)
 	e.modified, errs[2] = strconv.ParseInt(word[2], 10, 64)
 	e.name, errs[3] = strconv.Unquote(word[3])
-	return e, errors.Join(errs[:]...) == nil && e.name == filepath.Base(e.name)
+	return e, errors.Join(errs[:]...) == nil && filepath.IsLocal(e.name) && e.name == filepath.Base(e.name)
 }
 
 func (e *entry) line() string {

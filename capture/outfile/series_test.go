@@ -283,12 +283,14 @@ func FuzzRecord(f *testing.F) {
 	f.Add("1 2 3 \"a\"")
 	f.Add("18446744073709551615 -1 -9223372036854775808 \"\\xff\\n\"")
 	f.Add("1 2 3 \"../a\"")
+	f.Add("1 2 3 \"..\"")
+	f.Add("1 2 3 \"/\"")
 	f.Fuzz(func(t *testing.T, line string) {
 		e, ok := parseEntry(line)
 		if !ok {
 			return
 		}
-		if strings.ContainsRune(e.name, filepath.Separator) {
+		if e.name == ".." || strings.ContainsRune(e.name, filepath.Separator) {
 			t.Errorf("%q leads out of the folder", e.name)
 		}
 		if again, ok := parseEntry(e.line()); !ok || again != e {

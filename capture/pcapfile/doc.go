@@ -49,12 +49,12 @@
 //	an input and its compression                open.go, input.go, ahead.go
 //	records of pcap; blocks of pcapng           reader.go; pcap_reader.go; pcapng_*.go
 //	times that cannot be right                  times.go
-//	several inputs as one                       join.go, merge.go, merge_heap.go, rotation.go
+//	several inputs as one                       join.go, merge.go, rotation.go
 //	inputs that begin while others are read     arrivals.go, arrivals_read.go, arrivals_tables.go
 //	packets sorted by time                      sort.go, sort_store.go
 //	the format of an output                     layout.go
 //	outputs: a stream; in parts; encoded ahead  writer.go; encoder.go; writer_records.go
 //	records copied as they were read            writer_copy.go
 //	records converted                           writer_pcap.go, writer_pcapng*.go
-//	the calls of Write                          buffer.go, writer_ranges.go
+//	the calls of Write                          buffer.go
 package pcapfile

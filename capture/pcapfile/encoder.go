@@ -111,7 +111,7 @@ type Splitter struct {
 	layout       layout
 	preamble     preamble
 	first        uint32 // see newEncoder
-	last         int64  // of the sectionWriter of the file before
+	last         int64  // the latest time of the files before, if they give it to packets without a time
 	skipped      uint64
 	lossReported bool
 }
@@ -138,19 +138,25 @@ func (s *Splitter) Begin(w io.Writer, b *capture.Batch) (*Encoder, error) {
 	head.Interfaces, head.Sections = b.Interfaces, b.Sections
 	out := newOutBuffer(w)
 	e := &Encoder{out: out, enc: s.layout.newEncoder(out, head, s.first)}
-	if section, ok := e.enc.(*sectionWriter); ok {
-		section.last = s.last
+	if enc, ok := e.enc.(dating); ok {
+		*enc.latestTime() = s.last
 	}
 	err := e.Encode(head, nil, WholeOf(head))
 	e.ignored = e.Skipped()
 	return e, err
 }
 
+// dating is an encoder that gives packets without a time the latest time before.
+type dating interface{ latestTime() *int64 }
+
+func (w *sectionWriter) latestTime() *int64 { return &w.last }
+func (w *pcapWriter) latestTime() *int64    { return &w.latest }
+
 // End ends a file: the files after it go on from its last time, and Skipped adds its count.
 func (s *Splitter) End(e *Encoder) {
 	s.skipped += e.Skipped()
-	if section, ok := e.enc.(*sectionWriter); ok {
-		s.last = section.last
+	if enc, ok := e.enc.(dating); ok {
+		s.last = *enc.latestTime()
 	}
 	if err := e.lost(); err != nil && !s.lossReported && s.opt.Warn != nil {
 		s.lossReported = true

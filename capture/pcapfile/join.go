@@ -194,7 +194,7 @@ func (c *concat) renumber(b *capture.Batch) {
 	if len(b.Frames) > 0 && !m.part.begun {
 		c.begin(m, b.Frames[0].Time)
 	}
-	m.part.pass(b.Frames)
+	m.part.last = lastTime(b.Frames, m.part.last)
 	for i := range b.Frames {
 		f := &b.Frames[i]
 		f.Interface = m.ifaces[f.Interface]

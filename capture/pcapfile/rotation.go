@@ -31,14 +31,14 @@ func (p *partPoint) same(o *partPoint) bool {
 	return p.format == o.format && p.link == o.link && p.name == o.name
 }
 
-// pass notes the last time of frames.
-func (p *part) pass(frames []capture.Frame) {
+// lastTime returns the time of the last frame that has a time, else the time before.
+func lastTime(frames []capture.Frame, before int64) int64 {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if t := frames[i].Time; t != capture.NoTime {
-			p.last = t
-			return
+			return t
 		}
 	}
+	return before
 }
 
 // continues reports whether p may continue a source that has ended. More interfaces may be

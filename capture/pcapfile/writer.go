@@ -52,7 +52,8 @@ type WriterOptions struct {
 //     blocks are copied byte for byte. Only the section length of a pcapng
 //     section header becomes -1 (unknown), since frames may be missing.
 //   - Several pcap inputs of one link type: one pcap, little-endian, in
-//     nanoseconds if any input is, with the largest snap length.
+//     nanoseconds if any input is, with the largest snap length. A packet without a
+//     time gets the time of the packet before it, or 0.
 //   - Everything else: one little-endian pcapng section, in which interfaces
 //     are numbered anew and every timestamp keeps its resolution.
 //
@@ -74,7 +75,7 @@ type WriterOptions struct {
 //
 // Only opt.Format makes pcap of pcapng. That file is little-endian, and in nanoseconds unless
 // microseconds hold the times of all interfaces. It holds packets with their times and
-// lengths. A packet without a time gets the time of the packet before it, or 0. Options, other
+// lengths; a packet without a time is as above. Options, other
 // blocks, and the interface of a packet are lost, and counted. A packet whose link
 // type differs from the interfaces described before the first packet is an error that wraps
 // ErrNotSupported.

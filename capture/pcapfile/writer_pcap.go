@@ -28,6 +28,7 @@ type pcapWriter struct {
 	began      bool
 	copyable   []bool // by section: records are as the output wants them
 	inputs     int    // interfaces that were looked at
+	latest     int64  // time of the last packet with a time
 }
 
 func newPcapWriter(out *outBuffer, b *capture.Batch) *pcapWriter {
@@ -129,12 +130,11 @@ func (w *pcapWriter) mixed(b *capture.Batch, lo, hi int) {
 		}
 		if plain {
 			w.run(b.Frames[lo:end])
+			w.latest = lastTime(b.Frames[lo:end], w.latest)
 		} else {
 			w.flush()
 			for i := lo; i < end; i++ {
-				w.record(&b.Frames[i])
-				w.out.write(b.Data(i))
-				w.out.mark(1)
+				w.anew(b, i)
 			}
 		}
 		lo = end
@@ -161,11 +161,21 @@ func (w *pcapWriter) record(f *capture.Frame) {
 	le.PutUint32(p[12:], f.WireLen)
 }
 
+// anew writes a frame with a header of its own. A frame without a time gets the time of the frame
+// before it, or 0.
+func (w *pcapWriter) anew(b *capture.Batch, i int) {
+	f := b.Frames[i]
+	w.latest = lastTime(b.Frames[i:i+1], w.latest)
+	f.Time = w.latest
+	w.record(&f)
+	w.out.write(b.Data(i))
+	w.out.mark(1)
+}
+
 // pcapConverter writes inputs, some of them pcapng, as one pcap file: see NewWriter.
 type pcapConverter struct {
 	pcapWriter
 	first uint32       // the interface of the first packet
-	last  int64        // time of the last packet with a time, or NoTime
 	from  []pcapOrigin // by interface
 	loss  formatLoss
 }
@@ -187,7 +197,7 @@ type formatLoss struct {
 }
 
 func newPcapConverter(out *outBuffer, b *capture.Batch, first uint32) *pcapConverter {
-	w := &pcapConverter{pcapWriter: pcapWriter{copyWriter: newCopyWriter(out)}, first: first, last: capture.NoTime}
+	w := &pcapConverter{pcapWriter: pcapWriter{copyWriter: newCopyWriter(out)}, first: first}
 	for i := range b.Interfaces {
 		w.nanosecond = w.nanosecond || !inTicks(1e6, &b.Interfaces[i])
 	}
@@ -228,19 +238,13 @@ func (w *pcapConverter) frame(b *capture.Batch, i int) error {
 			it.LinkType, first.LinkType, capture.ErrNotSupported)
 	}
 	w.count(b, f, it)
-	if f.Time != capture.NoTime {
-		w.last = f.Time
-	}
 	if w.copyable[it.Section] && isWithin(f.Time, le.Uint32(b.Buf[f.Record:])) {
 		w.run(b.Frames[i : i+1])
+		w.latest = f.Time
 		return nil
 	}
 	w.flush()
-	anew := *f
-	anew.Time = max(w.last, 0)
-	w.record(&anew)
-	w.out.write(b.Data(i))
-	w.out.mark(1)
+	w.anew(b, i)
 	return nil
 }
 

@@ -167,6 +167,57 @@ func checkSplit(t *testing.T, s *Splitter, b *capture.Batch, i int) {
 	}
 }
 
+// TestUntimedPcap has pcap files with packets that have no time, in one pcap file and in a file for each
+// packet: they get the time before.
+func TestUntimedPcap(t *testing.T) {
+	input := func(times ...uint32) capture.Source {
+		g := &capturetest.File{Order: binary.BigEndian}
+		g.PcapHeader(magicMicroseconds, 4, 64, 1)
+		for _, s := range times {
+			g.Record(s/2, s%2*2_000_000, []byte{1}, 1) // odd ones have an impossible fraction
+		}
+		return source(t, g.Bytes(), "in")
+	}
+	src := Merge([]capture.Source{input(1, 10, 12, 13, 15), input(14, 20, 21)}, nil)
+	defer src.Close()
+	want := []int64{0, 5, 6, 6, 6, 7, 10, 10} // seconds
+	var whole bytes.Buffer
+	w := NewWriter(&whole, WriterOptions{Merged: true})
+	var s *Splitter
+	var got []capturetest.Packet
+	_ = capturetest.Each(t, src, func(b *capture.Batch) {
+		if s == nil {
+			s = NewSplitter(b, WriterOptions{Merged: true})
+		}
+		for i := range b.Blocks {
+			s.Observe(b, i)
+		}
+		for i := range b.Frames {
+			var out bytes.Buffer
+			e, err := s.Begin(&out, b)
+			if err = errors.Join(err, e.Encode(b, nil, Part{From: i, To: i + 1}), e.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			s.End(e)
+			got = append(got, packets(t, out.Bytes())...)
+		}
+		_ = w.Write(b, nil) // Close says how it went
+	})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, all := range map[string][]capturetest.Packet{"one file": packets(t, whole.Bytes()), "files": got} {
+		if len(all) != len(want) {
+			t.Fatalf("%s: %d packets", name, len(all))
+		}
+		for i := range want {
+			if all[i].Time != want[i]*1e9 {
+				t.Errorf("%s: packet %d has the time %d", name, i, all[i].Time)
+			}
+		}
+	}
+}
+
 // TestSplitterFails where headers cannot be written, and where there are too many.
 func TestSplitterFails(t *testing.T) {
 	var b capture.Batch

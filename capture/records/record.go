@@ -104,6 +104,12 @@ const earliest = 3652 * 24 * int64(time.Hour)
 // IsTime reports whether a record may be of that time, in nanoseconds since 1970: of 1980 or later.
 func IsTime(at int64) bool { return at >= earliest }
 
+// HasAddress reports whether a record names an end of its flow. Zeros fill the place of a missing address.
+func (r *Record) HasAddress() bool {
+	named := func(a netip.Addr) bool { return a.IsValid() && !a.IsUnspecified() }
+	return named(r.Source) || named(r.Destination)
+}
+
 // EndsBeforeStart reports whether a record ends before its start, by more than its precision and
 // the second that a clock may be set by. Then start or end is wrong.
 func (r *Record) EndsBeforeStart() bool {

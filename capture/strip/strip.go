@@ -80,7 +80,7 @@ func New(cfg Config) *Stripper {
 	return &Stripper{
 		headers: cfg.Headers, tunnels: cfg.Tunnels,
 		decoder: headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Headers&Tunnel != 0, Tunnels: cfg.Tunnels}),
-		tables:  newTables(), plan: plan{sent: cfg.Sent},
+		tables:  tables{derived: map[origin]uint32{}}, plan: plan{sent: cfg.Sent},
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *Stripper) Strip(b *capture.Batch, drop []uint64) *capture.Batch {
 	}
 	s.tables.renumber(b.Frames)
 	s.out = capture.Batch{
-		Buf: b.Buf, Frames: b.Frames, Blocks: b.Blocks, Interfaces: s.tables.interfaces(), Sections: b.Sections,
+		Buf: b.Buf, Frames: b.Frames, Blocks: b.Blocks, Interfaces: slices.Clip(s.tables.all), Sections: b.Sections,
 	}
 	return &s.out
 }

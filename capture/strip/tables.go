@@ -30,11 +30,6 @@ type origin struct {
 	kind      headers.LayerKind // 0 if it shares the interface
 }
 
-func newTables() tables { return tables{derived: map[origin]uint32{}} }
-
-// interfaces returns all interfaces.
-func (t *tables) interfaces() []capture.Interface { return t.all[:len(t.all):len(t.all)] }
-
 // follow adds new entries of a batch's table.
 func (t *tables) follow(b *capture.Batch) {
 	for n := len(t.numbers); n < len(b.Interfaces); n++ {

@@ -20,7 +20,7 @@ type SlidingSketch struct {
 	made   int
 }
 
-// NewSliding returns an empty window of the given number of steps.
+// NewSlidingSketch returns an empty window of the given number of steps.
 func NewSlidingSketch(steps int) *SlidingSketch { return &SlidingSketch{steps: make([]*Sketch, steps)} }
 
 // Reset forgets all elements. The next step may be any.

@@ -71,7 +71,7 @@ func (c *Client) plan(now time.Duration) {
 // rest has no tick come before the next one that is needed anyway, once all is answered well. Else a
 // tick gives notice.
 func (c *Client) rest(now time.Duration) {
-	if c.collected+c.inFlight > 0 || c.failure != "" {
+	if c.collected+c.inFlight > 0 || c.failure != "" || c.closed {
 		return
 	}
 	for i := range c.slices {

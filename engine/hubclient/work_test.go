@@ -7,6 +7,32 @@ import (
 	"time"
 )
 
+// answering is a hub whose answer to a report comes as the client closes.
+type answering struct {
+	silent
+	client *Client
+}
+
+func (a *answering) Send(_, reply string, _ []byte) error {
+	if reply == "" {
+		go a.client.Receive("", nil, false)
+	}
+	return nil
+}
+
+// TestCloseAtOnce has messages come while clients close: none waits for its next tick.
+func TestCloseAtOnce(t *testing.T) {
+	begin := time.Now()
+	for range 100 {
+		hub := new(answering)
+		hub.client = NewClient(ClientConfig{Token: someToken(), Wait: time.Second}, hub, "run")
+		hub.client.Close()
+	}
+	if took := time.Since(begin); took > reportEvery/2 {
+		t.Errorf("%v to close", took)
+	}
+}
+
 // TestAtOnce has batches far apart: each goes to the hub at once, and no tick comes once it is answered.
 func TestAtOnce(t *testing.T) {
 	n := newNetwork(10)

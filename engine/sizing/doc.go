@@ -90,6 +90,6 @@
 //	a part of the load; runs on it       sample.go; replay.go
 //	windows that copies do not extend    anchored.go
 //	rates of fingerprints in rows        rows.go
-//	rates of cells and of bits           cell.go, bloom.go
+//	rates of cells and of bits           cell.go
 //	exact methods                        buffer.go
 package sizing

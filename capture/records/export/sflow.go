@@ -85,7 +85,7 @@ func (r *Reader) readSample(rec *records.Record, p []byte, expanded bool) bool {
 		}
 		r.readFlow(rec, format, body)
 	}
-	rec.Unmatched = noAddress(rec.Source) && noAddress(rec.Destination)
+	rec.Unmatched = !rec.HasAddress()
 	return !x.short
 }
 

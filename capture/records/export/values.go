@@ -105,7 +105,7 @@ func (x *values) finish(r *records.Record, m *message, s *source) (zero bool) {
 	if r.Sampling = x.sampling(); r.Sampling == 0 {
 		r.Sampling = s.sampling(x)
 	}
-	r.Unmatched = noAddress(r.Source) && noAddress(r.Destination)
+	r.Unmatched = !r.HasAddress()
 	return zero
 }
 
@@ -201,6 +201,3 @@ func (x *values) sampling() uint32 {
 	}
 	return uint32(min(n, math.MaxUint32))
 }
-
-// noAddress reports whether an address is missing: exporters fill its place with zeros.
-func noAddress(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }

@@ -242,7 +242,7 @@ func (m *cut) set(at, end int) {
 		return
 	}
 	rest := m.raw[last:end]
-	padded := len(rest) < 4 || len(rest) < 8 && isZero(rest)
+	padded := len(rest) < 4 || len(rest) < 8 && len(bytes.TrimLeft(rest, "\x00")) == 0
 	if padded {
 		m.dst = m.dst[:len(m.dst)-len(rest)]
 	}
@@ -280,9 +280,6 @@ func (m *cut) lower(at int, by uint32) {
 	n := binary.BigEndian.Uint32(m.raw[at:])
 	binary.BigEndian.PutUint32(m.dst[m.from+at:], n-by)
 }
-
-// isZero reports whether all bytes are zero.
-func isZero(p []byte) bool { return len(bytes.TrimLeft(p, "\x00")) == 0 }
 
 // lru is a map of limited size, which forgets the least recently used entry. The zero value is not
 // ready: use newLRU.

@@ -49,11 +49,8 @@ type Live struct {
 type Fact struct{ Name, Value string }
 
 // mostLarge is how many facts stand in large letters, and largeLetters the most letters of such a
-// fact. Other facts are at the end.
-const mostLarge, largeLetters = 4, 16
-
-// wide reports whether the value needs a line of its own.
-func (f Fact) wide() bool { return len(f.Value) > 18 }
+// fact. Other facts are at the end, values of more than narrowBytes on lines of their own.
+const mostLarge, largeLetters, narrowBytes = 4, 16, 18
 
 // Section is a picture with its caption and its numbers. Each of them may be absent.
 type Section struct {
@@ -170,7 +167,7 @@ func addFacts(b *builder, style string, facts []Fact) {
 	}
 	b.addf("<dl%s>\n", class(markup(style), style != ""))
 	for _, f := range facts {
-		b.addf("<div%s><dt>%s</dt><dd>%s</dd></div>\n", class("wide", f.wide()), f.Name, words(f.Value))
+		b.addf("<div%s><dt>%s</dt><dd>%s</dd></div>\n", class("wide", len(f.Value) > narrowBytes), f.Name, words(f.Value))
 	}
 	b.addf("</dl>\n")
 }

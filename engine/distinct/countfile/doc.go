@@ -2,7 +2,7 @@
 
 // Package countfile saves the distinct counters of windows, and unites the counters of
 // several sensors, as the example of Merge does. writer.go and reader.go have the format,
-// merge.go the union (with cursor.go), joint.go and span.go the windows of several files.
+// merge.go the union (with cursor.go), joint.go the windows of several files.
 //
 // A [Writer] writes the contents of package distinct's counters, window by window. [Open]
 // finds the windows of a file, and [Merge] unites the sensors' parts of a window as a

@@ -156,8 +156,6 @@ func Methods() []string {
 // it for up to 1.8e9 of them, which take 24 GB. Below it a Bloom filter counts, without a bound.
 const MinBudgetFPR = 1e-10
 
-func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
-
 // newDigests makes a counter of digests. If it can grow it starts with memory bytes, a
 // Bloom filter with at least c.Memory.
 func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {

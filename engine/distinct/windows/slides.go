@@ -137,11 +137,8 @@ func (s *slides) restart(t int64) {
 			}
 		}
 	}
-	s.started, s.latest, s.next = true, t, s.endOf(t)
+	s.started, s.latest, s.next = true, t, t-calendar.Phase(t, s.slide)+s.slide // the end of its slide
 }
-
-// endOf returns the end of the slide that holds t.
-func (s *slides) endOf(t int64) int64 { return t - calendar.Phase(t, s.slide) + s.slide }
 
 // adoptClock counts the packets in quarantine, which are believed now.
 func (s *slides) adoptClock() {

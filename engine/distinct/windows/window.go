@@ -46,7 +46,7 @@ func newWindow(start, end int64, cfg *Config, keys []keyCounters) *window {
 		keys = make([]keyCounters, len(cfg.Keys))
 	}
 	w := &window{
-		start: start, end: end, whole: cfg.whole() && start != noTime,
+		start: start, end: end, whole: cfg.Calendar.Every <= 0 && start != noTime,
 		extent: noExtent, almostOver: math.MaxInt64, keys: keys,
 	}
 	if !w.whole && start != noTime {

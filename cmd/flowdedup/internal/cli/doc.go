@@ -7,7 +7,7 @@
 //	a flag: help, completion, rules          flag.go, help.go
 //	values: sizes, durations, lists          values.go
 //	flags that several commands have         common.go, copies.go, filter.go, keys.go, net.go,
-//	                                         page.go, ring.go, sort.go
+//	                                         page.go, part.go, ring.go
 //	programs that packets are for (--for)    reader.go
 //	names of files                           files.go
 //	exit codes and signals                   exit.go

@@ -192,16 +192,13 @@ func ParseAmount(s string) (float64, error) {
 // reads, which cannot keep this many workers busy.
 const maxWorkers = 16
 
-// defaultWorkers returns the number of workers for --workers 0.
-func defaultWorkers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }
-
 func parseWorkers(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	switch {
 	case err != nil || n < 0 || n > maxWorkers:
 		return 0, fmt.Errorf("must be a number from 0 to %d", maxWorkers)
 	case n == 0:
-		return defaultWorkers(), nil
+		return min(runtime.GOMAXPROCS(0), maxWorkers), nil
 	}
 	return n, nil
 }

@@ -151,9 +151,7 @@ of its first packet in its name and is a complete capture.`,
 
 func (f *flags) register(cmd *cobra.Command) {
 	cli.Define(cmd,
-		[]cli.Flag{
-			f.named.Flag(),
-		},
+		[]cli.Flag{f.named.Flag()},
 		f.sort.Flags(),
 		[]cli.Flag{
 			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.output, Help: "write kept packets to `FILE` (-: stdout; folder/: a file for each input)"},
@@ -164,17 +162,11 @@ func (f *flags) register(cmd *cobra.Command) {
 		},
 		f.rotate.Flags(),
 		f.net.Flags(),
-		[]cli.Flag{
-			f.net.MergeFlag(),
-		},
+		[]cli.Flag{f.net.MergeFlag()},
 		f.CompareFlags.Flags(),
-		[]cli.Flag{
-			cli.ZoneFlag(&f.Part.Zone, cli.GroupCompare, "landmark windows, --from, --to"),
-		},
+		[]cli.Flag{cli.ZoneFlag(&f.Part.Zone, cli.GroupCompare, "landmark windows, --from, --to")},
 		f.KeepFlags.Flags(),
-		[]cli.Flag{
-			f.ForFlag.Flag(),
-		},
+		[]cli.Flag{f.ForFlag.Flag()},
 		f.HubFlags.Flags(fileVerdictWait),
 		f.Common.Flags(UsualMethods, MeasuringMethods()...),
 	)

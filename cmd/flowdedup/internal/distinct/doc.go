@@ -11,5 +11,5 @@
 //	--save; --merge and --overlap           save.go; merge.go
 //	where rows go                           outputs.go
 //	rows as JSON lines and CSV; as a table  lines.go; text.go, text_table.go
-//	rows as a page; rankings as tables      page.go; top.go
+//	rows as a page; rankings as tables      page.go; text_table.go
 package distinct

@@ -123,13 +123,9 @@ and the same flags of counting. A sensor without a window is named in its row.`,
 
 func (f *flags) register(cmd *cobra.Command) {
 	cli.Define(cmd,
-		[]cli.Flag{
-			f.named.Flag(),
-		},
+		[]cli.Flag{f.named.Flag()},
 		f.net.Flags(),
-		[]cli.Flag{
-			f.net.MergeFlag(),
-		},
+		[]cli.Flag{f.net.MergeFlag()},
 		f.KeyFlags.Flags(cli.KeysOfPackets, keys.Src, keys.Dst),
 		[]cli.Flag{
 			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), Words: []string{"1m"}, Needs: []string{"method=auto,exact,sketch: others cannot forget"}, Not: []string{"list: windows overlap, so a key is first seen in several", "set-limit changes save: they need windows that do not overlap", "every=none: windows need a length: --every 1h"}, Help: "slide the window: report the past --every this often"},

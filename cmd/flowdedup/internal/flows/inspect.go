@@ -62,23 +62,24 @@ var settings = [questions]func(*match.Config){
 // inspector has judges in addition to the run's own. Only records with an observation point need
 // the last.
 type inspector struct {
-	judges   [questions]*match.Judge
+	judges   []*match.Judge // by question
 	observes bool
 }
 
 // newInspector makes judges that take this memory together.
 func newInspector(cfg match.Config, memory int) (*inspector, error) {
-	var i inspector
-	var errs []error
-	for n, set := range settings {
+	i := new(inspector)
+	for _, set := range settings {
 		one := cfg
 		one.Memory = memory / int(questions)
 		set(&one)
-		var err error
-		i.judges[n], err = match.New(one)
-		errs = append(errs, err)
+		judge, err := match.New(one)
+		if err != nil {
+			return nil, errors.Join(err, i.close())
+		}
+		i.judges = append(i.judges, judge)
 	}
-	return &i, errors.Join(errs...)
+	return i, nil
 }
 
 func (i *inspector) take(b *records.Batch) {
@@ -90,6 +91,7 @@ func (i *inspector) take(b *records.Batch) {
 	}
 }
 
+// close closes the judges that were made.
 func (i *inspector) close() error {
 	var errs []error
 	for _, judge := range i.judges {

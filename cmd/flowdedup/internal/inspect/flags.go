@@ -95,9 +95,7 @@ Nothing is written or removed. One pass, in constant memory.`,
 
 func (f *flags) register(cmd *cobra.Command) {
 	cli.Define(cmd,
-		[]cli.Flag{
-			f.named.Flag(),
-		},
+		[]cli.Flag{f.named.Flag()},
 		f.InterfaceFlags("or a mirror target", cli.CompleteTargets),
 		[]cli.Flag{
 			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), Words: []string{"10s", "1m", "10m"}, Needs: []string{"interface"}, Help: "how long to capture from -i: 30s, 10m"},
@@ -106,9 +104,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.Filter.Flags(),
 		f.Part.Flags(),
 		f.RingFlags.Flags(),
-		[]cli.Flag{
-			f.MergeFlag(),
-		},
+		[]cli.Flag{f.MergeFlag()},
 		f.net.Flags(),
 		[]cli.Flag{
 			f.net.MergeFlag(),

@@ -132,7 +132,7 @@ capability: setcap cap_net_raw+ep.`,
   # report addresses and flows per hour, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
 		Args:              f.Filter.TakeExpression,
-		ValidArgsFunction: completeExpression,
+		ValidArgsFunction: cobra.FixedCompletions(cli.FilterWords, cobra.ShellCompDirectiveNoFileComp),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
 	}
 	f.register(cmd)
@@ -158,9 +158,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		},
 		f.CompareFlags.Flags(),
 		f.KeepFlags.Flags(),
-		[]cli.Flag{
-			f.ForFlag.Flag(),
-		},
+		[]cli.Flag{f.ForFlag.Flag()},
 		f.HubFlags.Flags(verdictWait),
 		f.MethodFlags(dedup.UsualMethods, dedup.MeasuringMethods()...),
 		f.learnFlags(),
@@ -379,9 +377,4 @@ func (f *flags) print(e *cli.Env, s *monitor.Summary) error {
 	return f.Print(e, w, s, func(w io.Writer, columns int) error {
 		return writeText(e.UnlessClosed(w), columns, s, f.keeps()) // a service may have none
 	})
-}
-
-// completeExpression lets the shell complete the first words of expressions.
-func completeExpression(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return cli.FilterWords, cobra.ShellCompDirectiveNoFileComp
 }

@@ -90,10 +90,6 @@ type statusLog struct {
 	last   *Status // of the previous line, or the first status; nil before
 }
 
-func newStatusLog(every time.Duration, handle slog.Handler) *statusLog {
-	return &statusLog{every: every, handle: handle}
-}
-
 // writer makes an io.Writer of a function.
 type writer func([]byte)
 

@@ -47,7 +47,7 @@ func NewView(w io.Writer, every time.Duration, handler func(io.Writer) slog.Hand
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
 		v.screen = &screen{terminal: file}
 	} else {
-		v.log = newStatusLog(every, handler(writer(v.keep)))
+		v.log = &statusLog{every: every, handle: handler(writer(v.keep))}
 	}
 	go v.run()
 	return v

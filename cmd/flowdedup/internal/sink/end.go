@@ -48,7 +48,6 @@ func (s *Set) end(how func(*output) func() error) error {
 	}
 	errs := make([]error, len(s.outputs))
 	hanging := s.beginEnd()
-	s.last.begin()
 	var ending sync.WaitGroup
 	for i, o := range s.outputs {
 		if o == hanging {
@@ -63,13 +62,13 @@ func (s *Set) end(how func(*output) func() error) error {
 		ending.Go(func() { errs[i] = o.do(over, call) })
 	}
 	ending.Wait()
-	for _, o := range s.outputs {
-		s.last.say(o.name)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []error
 	for i, o := range s.outputs {
+		for _, log := range s.last[o.name] {
+			log()
+		}
 		o.update(errs[i])
 		o.settle(errs[i])
 		o.stop()
@@ -100,37 +99,15 @@ func (s *Set) endError(o *output, err error) error {
 	return failure(err)
 }
 
-// lastWarnings are the warnings of outputs that end side by side, by the name of the output. They are
-// logged in the order of the outputs, the same in each run.
-type lastWarnings struct {
-	mu   sync.Mutex
-	wait map[string][]func() // nil before the end
-}
-
-func (l *lastWarnings) begin() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.wait = map[string][]func(){}
-}
-
-// say logs the warnings of an output.
-func (l *lastWarnings) say(output string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, log := range l.wait[output] {
-		log()
-	}
-	delete(l.wait, output)
-}
-
-// warner returns a function that logs warnings about a file of an output.
+// warner returns a function that logs warnings about a file of an output. While outputs end side by
+// side, end logs them in the order of the outputs, the same in each run.
 func (s *Set) warner(output, file string) func(error) {
 	return func(err error) {
 		log := func() { s.cfg.Log.Warn(file, "error", err) }
-		s.last.mu.Lock()
-		defer s.last.mu.Unlock()
-		if s.last.wait != nil {
-			s.last.wait[output] = append(s.last.wait[output], log)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.ending {
+			s.last[output] = append(s.last[output], log)
 			return
 		}
 		log()

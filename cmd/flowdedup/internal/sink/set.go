@@ -111,10 +111,9 @@ type Set struct {
 	mu       sync.Mutex // guards the counts of Write, for List
 	stripped strip.Stats
 	sliced   strip.SliceStats
-	writing  *output // the output that a caller of Write writes to itself
-	ending   bool    // no more is written
-
-	last lastWarnings
+	writing  *output             // the output that a caller of Write writes to itself
+	ending   bool                // no more is written
+	last     map[string][]func() // warnings that came since, by the name of the output; to be logged
 }
 
 // New returns a set with nothing open. When ctx is done, the run is to end, and blocked
@@ -302,7 +301,7 @@ func (s *Set) left() bool {
 func (s *Set) beginEnd() *output {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ending = true
+	s.ending, s.last = true, map[string][]func(){}
 	return s.writing
 }
 

@@ -101,9 +101,7 @@ usage.`,
 
 func (f *flags) register(cmd *cobra.Command) {
 	cli.Define(cmd,
-		[]cli.Flag{
-			f.InputFlags.Flag(),
-		},
+		[]cli.Flag{f.InputFlags.Flag()},
 		f.Filter.Flags(),
 		f.Part.Flags(),
 		[]cli.Flag{

@@ -255,7 +255,7 @@ func (t *Reader) finish(r *records.Record, x *values) {
 	if !r.Point.Exporter.IsValid() {
 		r.Point.Input = t.config.Input
 	}
-	r.Unmatched = noAddress(r.Source) && noAddress(r.Destination)
+	r.Unmatched = !r.HasAddress()
 }
 
 // setICMP stores type and code as the destination port, from whatever the format writes them as.
@@ -344,6 +344,3 @@ func (t *Reader) setTimes(r *records.Record, x *values) {
 
 // dottedPort is an example of a value that is no port.
 var dottedPort = []byte("a number with a fraction")
-
-// noAddress reports whether an address is missing: programs fill its place with zeros.
-func noAddress(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }
