@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 
@@ -148,5 +149,41 @@ func (w *writes) Write(b *capture.Batch) error {
 func TestBoundSaturates(t *testing.T) {
 	if got := (&Bound{Time: 10, Offset: true}).at(math.MaxInt64-5, 0); got != math.MaxInt64 {
 		t.Error(got)
+	}
+}
+
+// aheadSource finds damage and wrong times in its second batch.
+type aheadSource struct {
+	timedSource
+	warnings *warnings
+	read     chan struct{}
+}
+
+func (s *aheadSource) Next(b *capture.Batch) error {
+	if s.at == s.size {
+		s.warnings.warn(capture.ErrDamaged)
+		s.warnings.note(&pcapfile.TimesError{})
+		close(s.read)
+	}
+	return s.timedSource.Next(b)
+}
+
+// TestReadAhead reads beyond the end of a part, which a run does by chance.
+func TestReadAhead(t *testing.T) {
+	for count, want := range []int{2, 0, 0, 2} {
+		src := &aheadSource{timedSource: timedSource{times: make([]int64, 6), size: 2}, read: make(chan struct{})}
+		s := newStream(src, nil)
+		s.part.Count, src.warnings = uint64(count), s.warnings
+		said := 0
+		s.warnings.emit = func(error) { said++ }
+		err := s.Each(t.Context(), 2, func() pipeline.Task {
+			return pipeline.InOrder(func(*capture.Batch) error {
+				<-src.read
+				return nil
+			})
+		})
+		if err != nil || said != want || s.Damaged(err) != (want > 0) {
+			t.Errorf("the first %d packets: %d warnings, damaged is %v, error %v; want %d", count, said, s.Damaged(err), err, want)
+		}
 	}
 }
