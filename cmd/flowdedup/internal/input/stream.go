@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -39,6 +40,7 @@ type Stream struct {
 	arrivals   *pcapfile.Arrivals // src if inputs arrive, else nil
 	mergeWait  time.Duration
 	beginsLate bool
+	fragments  atomic.Pointer[reassemble.Stats] // at the end of the part
 }
 
 func newStream(src capture.Source, filter *Matcher) *Stream {
@@ -97,6 +99,9 @@ func (s *Stream) Fragments() *reassemble.Stats {
 	if s.whole == nil {
 		return nil
 	}
+	if stats := s.fragments.Load(); stats != nil {
+		return stats
+	}
 	stats := s.whole.Stats()
 	return &stats
 }
@@ -147,6 +152,7 @@ func (t *filteredTask) Admit(b *capture.Batch) {
 		t.sift(b)
 		if t.removed, t.full = p.cut(b, all); t.full {
 			t.stream.warnings.readAhead()
+			t.stream.fragments.Store(t.stream.Fragments())
 		}
 	}
 	if t.stream.admit != nil && t.err == nil {

@@ -23,8 +23,15 @@ const maxAhead = 1 << 16
 // missed, or that --protect kept.
 type rule struct {
 	copies *copies
-	ahead  [][sha256.Size]byte // packets of the output that the Verifier has passed and the rule has not
+	ahead  []written // packets of the output that the Verifier has passed and the rule has not
 	broken bool
+}
+
+// written is what a packet of the output and the packet of the input that the rule keeps have in common.
+// The packet that the Verifier took may have other options, and another interface if the output has no names.
+type written struct {
+	content [sha256.Size]byte
+	iface   *capture.Interface
 }
 
 // needsRule reports whether packets that are equal, also in their times, may reach
@@ -34,8 +41,8 @@ func needsRule(cfg *Config) bool {
 }
 
 // add takes packet i of a batch, which the output has cut to left bytes. If it is kept, the
-// Verifier has found it to be the next packet of the output.
-func (r *rule) add(b *capture.Batch, i, left int, s inputPacket) {
+// Verifier has found it to be the next packet of the output, which has an interface there.
+func (r *rule) add(b *capture.Batch, i, left int, s inputPacket, iface *capture.Interface) {
 	if r.broken {
 		return
 	}
@@ -49,13 +56,13 @@ func (r *rule) add(b *capture.Batch, i, left int, s inputPacket) {
 	if stays == taken && len(r.ahead) == 0 {
 		return
 	}
-	this := exactOf(b, i, left)
+	content := contentOf(b, i, left)
 	if taken {
-		r.ahead = append(r.ahead, this)
+		r.ahead = append(r.ahead, written{content, iface})
 	}
 	switch {
 	case !stays && len(r.ahead) <= maxAhead:
-	case stays && len(r.ahead) > 0 && r.ahead[0] == this:
+	case stays && len(r.ahead) > 0 && r.ahead[0].content == content && sameInterface(&b.Interfaces[b.Frames[i].Interface], r.ahead[0].iface):
 		r.ahead = r.ahead[1:]
 	default:
 		*r = rule{broken: true} // which needs no memory
@@ -64,13 +71,3 @@ func (r *rule) add(b *capture.Batch, i, left int, s inputPacket) {
 
 // agrees reports whether the output, which has ended, agrees with the rule.
 func (r *rule) agrees() bool { return r != nil && !r.broken && len(r.ahead) == 0 }
-
-// exactOf hashes the parts that [same] compares.
-func exactOf(b *capture.Batch, i, left int) [sha256.Size]byte {
-	content := contentOf(b, i, left)
-	exact := append(content[:], b.Interfaces[b.Frames[i].Interface].Name...)
-	if left == len(b.Data(i)) {
-		exact = append(exact, options(b, i)...)
-	}
-	return sha256.Sum256(exact)
-}

@@ -67,6 +67,7 @@ type Verifier struct {
 	copies   *copies
 	lost     Report                    // findings of copies: Lost, Unknown and First
 	rule     *rule                     // nil unless needsRule
+	iface    *capture.Interface        // of the last packet of the output that was found
 	balance  map[digest.Digest]removal // by the first bytes of contentOf
 	report   Report
 
@@ -219,7 +220,7 @@ func (v *Verifier) run(b, written *capture.Batch, from, n int) {
 		v.judged++
 		s.judged = v.judged
 		if v.rule != nil {
-			v.rule.add(b, i, left, s)
+			v.rule.add(b, i, left, s, v.iface)
 		}
 		v.copies.add(&s)
 	}
@@ -251,8 +252,8 @@ func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) (le
 	for k := from; k < to; k++ {
 		if k == from || s.state == kept {
 			s.state = pending
-			if v.out.of(written, k).take(written, k, v.cutter.left(written, k)) {
-				s.state = kept
+			if c := v.out.of(written, k); c.take(written, k, v.cutter.left(written, k)) {
+				s.state, v.iface = kept, &c.batch.Interfaces[c.batch.Frames[c.at-1].Interface]
 			}
 		}
 	}
