@@ -37,7 +37,7 @@ type written struct {
 // needsRule reports whether packets that are equal, also in their times, may reach
 // different copies.
 func needsRule(cfg *Config) bool {
-	return !cfg.Refresh && (cfg.Packets > 0 || cfg.Across || cfg.Within != 0 || cfg.Slice != Slice{})
+	return cfg.Packets > 0 || cfg.Across || cfg.Within != 0 || cfg.Slice != Slice{}
 }
 
 // add takes packet i of a batch, which the output has cut to left bytes. If it is kept, the
@@ -49,8 +49,8 @@ func (r *rule) add(b *capture.Batch, i, left int, s inputPacket, iface *capture.
 	taken := s.state == kept
 	r.copies.date(&s)
 	stays := !r.copies.isCopy(&s)
-	if stays {
-		s.state = kept
+	if stays || r.copies.cfg.Refresh {
+		s.state, s.joined = kept, !stays
 		r.copies.push(&s)
 	}
 	if stays == taken && len(r.ahead) == 0 {

@@ -23,6 +23,9 @@ var ruleConfigs = []Config{
 	{Window: 3, Across: true},
 	{Window: 3, Within: traits.PointInterface},
 	{Packets: 3, Within: traits.PointInterface},
+	{Packets: 2, Refresh: true},
+	{Packets: 2, Refresh: true, Across: true},
+	{Window: 3, Refresh: true, Within: traits.PointInterface},
 	{Packets: 4, Landmark: true},
 	{Window: 3, Landmark: true, Across: true},
 }
