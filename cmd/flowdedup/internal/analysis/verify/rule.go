@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // maxAhead bounds how many packets of the output the Verifier may be ahead of a rule.
@@ -17,7 +18,8 @@ const maxAhead = 1 << 16
 // The Verifier by itself does not suffice if packets are equal, also in their times. It takes
 // the first of them for the packets in the output, but other packets may reach other copies. Of 12
 // equal packets in a row, a window of 5 packets keeps the first and the seventh, and the
-// Verifier takes the first two for these. In an output that was cut, other packets are equal, too.
+// Verifier takes the first two for these. In an output that was cut or lacks headers, other packets are equal,
+// too.
 //
 // An output that still has copies does not agree with the rule: copies that a small filter
 // missed, or that --protect kept.
@@ -37,21 +39,25 @@ type written struct {
 // needsRule reports whether packets that are equal, also in their times, may reach
 // different copies.
 func needsRule(cfg *Config) bool {
-	return cfg.Packets > 0 || cfg.Across || cfg.Within != 0 || cfg.Slice != Slice{}
+	stripped := cfg.Strip != nil && cfg.Identity.Kind != identity.Inner // else packets that become equal are equal
+	return cfg.Packets > 0 || cfg.Across || cfg.Within != 0 || cfg.Slice != Slice{} || stripped
 }
 
-// add takes packet i of a batch, which the output has cut to left bytes. If it is kept, the
-// Verifier has found it to be the next packet of the output, which has an interface there.
-func (r *rule) add(b *capture.Batch, i, left int, s inputPacket, iface *capture.Interface) {
+// add takes packet i of a batch as the output has it, cut to left bytes. If it is kept, the
+// Verifier has found it to be the next packet of the output, which has an interface there. An undecidable
+// packet stays, and is no original.
+func (r *rule) add(b *capture.Batch, i, left int, s inputPacket, iface *capture.Interface, undecidable bool) {
 	if r.broken {
 		return
 	}
 	taken := s.state == kept
-	r.copies.date(&s)
-	stays := !r.copies.isCopy(&s)
-	if stays || r.copies.cfg.Refresh {
-		s.state, s.joined = kept, !stays
-		r.copies.push(&s)
+	stays := undecidable
+	if !undecidable {
+		r.copies.date(&s)
+		if stays = !r.copies.isCopy(&s); stays || r.copies.cfg.Refresh {
+			s.state, s.joined = kept, !stays
+			r.copies.push(&s)
+		}
 	}
 	if stays == taken && len(r.ahead) == 0 {
 		return

@@ -104,33 +104,55 @@ func testRule(t *testing.T, input, output func([]packet) *capture.Batch) {
 	}
 }
 
-// TestRuleSliced takes outputs that were cut for right, in which packets are equal that were not.
+// removeWhole is remove where packets of point b are truncated: they stay, and are no originals.
+func removeWhole(cfg *Config, in []packet) {
+	var whole []packet
+	for _, p := range in {
+		if p.point == 0 {
+			whole = append(whole, p)
+		}
+	}
+	remove(cfg, whole)
+	for i := range in {
+		if in[i].point == 0 {
+			in[i], whole = whole[0], whole[1:]
+		}
+	}
+}
+
+// TestRuleSliced takes outputs that were cut, or lack headers, for right, in which packets are equal that
+// were not.
 func TestRuleSliced(t *testing.T) {
 	const left = 20
 	whole := func(packets []packet) *capture.Batch {
 		b := new(capture.Batch)
 		b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 		for _, p := range packets {
-			b.Append(capture.Frame{Time: p.time}, []byte{left + 1: p.content})
+			b.Append(capture.Frame{Time: p.time, WireLen: left + 2}, []byte{left + 1: p.content}[:left+2-2*p.point])
 		}
 		return b
 	}
-	cut := func(packets []packet) *source {
-		b := whole(packets)
+	shorten := func(b *capture.Batch) *capture.Batch {
 		for i := range b.Frames {
 			b.Frames[i].CapLen = left
 		}
-		return &source{batch: b, err: io.EOF}
+		return b
 	}
-	for _, cfg := range []Config{{Window: 3}, {Packets: 4}, {}} {
-		cfg.Identity.Kind, cfg.Memory, cfg.Slice = identity.Frame, 1<<20, Slice{Bytes: left}
-		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
+	cut := func(packets []packet) *source { return &source{batch: shorten(whole(packets)), err: io.EOF} }
+	for _, cfg := range []Config{{Window: 3}, {Packets: 4}, {}, {Window: 3, Strip: shorten}} {
+		removed := cut
+		if cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<20; cfg.Strip == nil {
+			cfg.Slice = Slice{Bytes: left}
+		} else { // the removed packets have all headers
+			removed = func(packets []packet) *source { return &source{batch: whole(packets), err: io.EOF} }
+		}
+		t.Run(fmt.Sprint(cfg.Window, cfg.Packets, cfg.Slice), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(9, 10))
 			for range 200 {
 				in := storm(rng, 30)
-				remove(&cfg, in)
+				removeWhole(&cfg, in)
 				out, dup := split(in)
-				v := newVerifier(cfg, cut(out), cut(dup))
+				v := newVerifier(cfg, cut(out), removed(dup))
 				v.Add(whole(in))
 				r, err := v.Report()
 				if err != nil || r.Differences()+r.Unknown != 0 || r.First != nil || r.Kept != uint64(len(out)) {

@@ -73,7 +73,6 @@ type Verifier struct {
 
 	undecidable *undecidable // nil where copies come from other points
 	unfit       *unfit
-	mustStay    uint64 // undecidable packets that were removed
 	judged      uint64 // packets that are not undecidable
 
 	headers []headers.Header
@@ -212,17 +211,20 @@ func (v *Verifier) run(b, written *capture.Batch, from, n int) {
 		if within != nil {
 			s.within = within[k]
 		}
-		left := v.compare(b, written, i, &s)
-		if v.undecidable != nil && (v.doubted[k] || v.undecidable.is(b, i, h)) {
-			v.stay(&s)
-			continue
+		v.compare(b, written, i, &s)
+		stays := v.undecidable != nil && (v.doubted[k] || v.undecidable.is(b, i, h))
+		if !stays {
+			v.judged++
+			s.judged = v.judged
 		}
-		v.judged++
-		s.judged = v.judged
 		if v.rule != nil {
-			v.rule.add(b, i, left, s, v.iface)
+			v.rule.add(written, i, v.cutter.left(written, i), s, v.iface, stays)
 		}
-		v.copies.add(&s)
+		if stays {
+			v.stay(&s)
+		} else {
+			v.copies.add(&s)
+		}
 	}
 }
 
@@ -236,10 +238,9 @@ func (v *Verifier) strip(to, b *capture.Batch) *capture.Batch {
 	return v.cfg.Strip(to)
 }
 
-// compare looks for packet i in the files: written has it as the output does. It returns how many
-// bytes of it the file of removed packets has. A datagram that was put together is there as its
-// fragments, all of them or none, unless the tunnel was taken off.
-func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) (left int) {
+// compare looks for packet i in the files: written has it as the output does. A datagram that was put
+// together is there as its fragments, all of them or none, unless the tunnel was taken off.
+func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) {
 	first, end, from, to := i, i+1, i, i+1
 	if parts := reassemble.Parts(b, i); parts != nil {
 		b = &capture.Batch{Buf: b.Buf, Frames: parts, Interfaces: b.Interfaces, Sections: b.Sections}
@@ -258,21 +259,19 @@ func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) (le
 		}
 	}
 	for k := first; k < end; k++ {
-		left = v.cutter.left(b, k)
-		v.settle(b, k, left, s)
+		v.settle(b, k, v.cutter.left(b, k), s)
 	}
 	if s.state == kept {
 		v.report.Kept++
 	}
-	return left
 }
 
 // stay counts an undecidable packet if it was removed. It is remembered as little as dedup
 // does: no packet copies it.
 func (v *Verifier) stay(s *inputPacket) {
 	if s.state != kept {
-		v.mustStay++
-		v.report.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
+		v.lost.Lost++
+		v.lost.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
 	}
 }
 
@@ -341,7 +340,6 @@ func (v *Verifier) Report() (*Report, error) {
 			r.note(*v.lost.First)
 		}
 	}
-	r.Lost += v.mustStay
 	for _, one := range v.balance {
 		if one.surplus > 0 {
 			r.Unlisted += uint64(one.surplus)
