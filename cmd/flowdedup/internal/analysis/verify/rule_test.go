@@ -134,7 +134,8 @@ func TestRuleSliced(t *testing.T) {
 	}
 	shorten := func(b *capture.Batch) *capture.Batch {
 		for i := range b.Frames {
-			b.Frames[i].CapLen = left
+			f := &b.Frames[i]
+			f.CapLen, f.RecordLen = left, f.Data-f.Record+left+4
 		}
 		return b
 	}

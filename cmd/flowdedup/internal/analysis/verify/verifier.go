@@ -258,8 +258,11 @@ func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) {
 			}
 		}
 	}
+	if to-from != end-first { // the packet inside was written, and fragments were removed
+		written = b
+	}
 	for k := first; k < end; k++ {
-		v.settle(b, k, v.cutter.left(b, k), s)
+		v.settle(b, written, k, s)
 	}
 	if s.state == kept {
 		v.report.Kept++
@@ -275,20 +278,20 @@ func (v *Verifier) stay(s *inputPacket) {
 	}
 }
 
-// settle compares the removed packets with the file of them. A file may have any of
-// several equal packets. left is how many bytes of the packet it has.
-func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
+// settle compares the removed packets with the file of them. A file may have any of several packets that
+// are equal as the output has them: written.
+func (v *Verifier) settle(b, written *capture.Batch, i int, s *inputPacket) {
 	if len(v.dup) == 0 {
 		return
 	}
 	dup := v.dup.of(b, i)
 	// A kept packet may be in the file, too, if several packets are equal. A kept packet without a
 	// time is not looked for: it would equal timed packets there.
-	listed := (s.state == pending || s.time != capture.NoTime) && dup.take(b, i, left)
+	listed := (s.state == pending || s.time != capture.NoTime) && dup.take(b, i, v.cutter.left(b, i))
 	if listed == (s.state == pending) {
 		return
 	}
-	content := contentOf(b, i, left)
+	content := contentOf(written, i, v.cutter.left(written, i))
 	key := digest.Digest{binary.LittleEndian.Uint64(content[:]), binary.LittleEndian.Uint64(content[8:])}
 	r, ok := v.balance[key]
 	if !ok && uint64(len(v.balance)) >= max(v.copies.most/2, 1) {
