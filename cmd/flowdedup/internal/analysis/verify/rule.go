@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // maxAhead bounds how many packets of the output the Verifier may be ahead of a rule.
@@ -54,7 +55,7 @@ func (r *rule) add(b *capture.Batch, i, left int, s inputPacket, iface *capture.
 	stays := undecidable
 	if !undecidable {
 		r.copies.date(&s)
-		if stays = !r.copies.isCopy(&s); stays || r.copies.cfg.Refresh {
+		if stays = !r.isCopy(&s); stays || r.copies.cfg.Refresh {
 			s.state, s.joined = kept, !stays
 			r.copies.push(&s)
 		}
@@ -73,6 +74,23 @@ func (r *rule) add(b *capture.Batch, i, left int, s inputPacket, iface *capture.
 	default:
 		*r = rule{broken: true} // which needs no memory
 	}
+}
+
+// isCopy reports whether the latest original of a packet's identity has it as a copy. Where times go back, an
+// earlier original may be nearer.
+func (r *rule) isCopy(s *inputPacket) bool {
+	c := r.copies
+	if cfg := c.cfg; cfg.Across || cfg.Landmark || cfg.Refresh || cfg.Within&traits.PointLAN != 0 {
+		return c.isCopy(s)
+	}
+	for at := c.last(&s.identity); at > c.first; {
+		k := c.at(at - 1)
+		if k.within == s.within && (s.unfit || !k.unfit) {
+			return c.copies(s, k)
+		}
+		at = k.before
+	}
+	return false
 }
 
 // agrees reports whether the output, which has ended, agrees with the rule.

@@ -104,6 +104,29 @@ func testRule(t *testing.T, input, output func([]packet) *capture.Batch) {
 	}
 }
 
+// TestRuleBack takes outputs for right where times go back: the latest original decides.
+func TestRuleBack(t *testing.T) {
+	cfg := Config{Window: 3, Within: traits.PointInterface, Memory: 1 << 24, Identity: identity.Config{Kind: identity.Frame}}
+	rng := rand.New(rand.NewPCG(11, 12))
+	for range 200 {
+		in, originals := storm(rng, 30), map[packet]int64{}
+		for i := range in {
+			p := &in[i]
+			p.time -= rng.Int64N(2) * 5
+			of := packet{point: p.point, content: p.content}
+			if at, ok := originals[of]; ok && apart(p.time, at) <= 3 {
+				p.removed = true
+			} else {
+				originals[of] = p.time
+			}
+		}
+		out, dup := split(in)
+		if r := verifyAs(t, unnamedBatch, cfg, in, out, dup); r.Differences()+r.Unknown != 0 {
+			t.Fatalf("%+v of %+v", r, in)
+		}
+	}
+}
+
 // removeWhole is remove where packets of point b are truncated: they stay, and are no originals.
 func removeWhole(cfg *Config, in []packet) {
 	var whole []packet
