@@ -46,6 +46,7 @@ type Section struct {
 	// The rest describes pcap files only.
 	Nanosecond   bool   // timestamps count nanoseconds, not microseconds
 	RecordHeader uint32 // bytes before each packet: 16, or 24 in the modified format
+	Swapped      bool   // before version 2.3: each record has its length on the wire first
 }
 
 // Interface describes a pcapng interface, or a pcap file.

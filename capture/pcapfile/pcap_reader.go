@@ -100,7 +100,7 @@ func (p *pcap) header(head []byte) (int, error) {
 	p.ifaces = []capture.Interface{iface}
 	p.sections = []capture.Section{{
 		Format: capture.FormatPcap, BigEndian: p.records.Big, Nanosecond: p.nano,
-		RecordHeader: p.records.Header,
+		RecordHeader: p.records.Header, Swapped: p.swap == swapAlways,
 	}}
 	return 0, nil
 }

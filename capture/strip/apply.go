@@ -41,7 +41,7 @@ func (p *plan) apply(b *capture.Batch, i int) {
 	f := &b.Frames[i]
 	section := &b.Sections[b.Interfaces[f.Interface].Section]
 	var r record
-	r.set(b, f, section.BigEndian)
+	r.set(b, f, section)
 	if section.Format == capture.FormatPcap {
 		r.pcap(at, p.end-at, p.wireLen(at))
 	} else {
@@ -57,7 +57,7 @@ func untag(b *capture.Batch, i int, typeAt uint32) bool {
 	it := &b.Interfaces[f.Interface]
 	section := &b.Sections[it.Section]
 	var r record
-	r.set(b, f, section.BigEndian)
+	r.set(b, f, section)
 	switch {
 	case it.FCSLen != 0:
 		return false
@@ -107,14 +107,15 @@ func (p *plan) wireLen(at uint32) uint32 { return p.ends - min(at, p.ends) }
 
 // record is a record whose packet is being replaced.
 type record struct {
-	buf []byte
-	f   *capture.Frame
-	big bool
+	buf     []byte
+	f       *capture.Frame
+	big     bool
+	swapped bool
 }
 
 // set sets the fields. A literal is built elsewhere and copied by wider loads, which wait for its stores.
-func (r *record) set(b *capture.Batch, f *capture.Frame, big bool) {
-	r.buf, r.f, r.big = b.Buf, f, big
+func (r *record) set(b *capture.Batch, f *capture.Frame, s *capture.Section) {
+	r.buf, r.f, r.big, r.swapped = b.Buf, f, s.BigEndian, s.Swapped
 }
 
 func (r *record) put(at, v uint32) { encoding.PutUint32(r.buf[at:], v, r.big) }
@@ -136,9 +137,9 @@ func (r *record) begin(data, capLen, wireLen uint32) (head uint32) {
 func (r *record) pcap(at, n, wire uint32) {
 	const first, second = 8, 12 // the lengths
 	f := r.f
-	swapped := r.get(f.Record+first) != f.CapLen || r.get(f.Record+second) != f.WireLen
+	swapped := r.swapped || r.get(f.Record+first) != f.CapLen || r.get(f.Record+second) != f.WireLen
 	f.RecordLen = r.begin(f.Data+at, n, wire) + n
-	if swapped { // as in files before version 2.4
+	if swapped { // in version 2.3 only where they differ
 		n, wire = wire, n
 	}
 	r.put(f.Record+first, n)

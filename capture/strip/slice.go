@@ -139,7 +139,7 @@ func (s *Slicer) cut(b *capture.Batch, i int, most uint32) {
 	}
 	section := &b.Sections[b.Interfaces[f.Interface].Section]
 	var r record
-	r.set(b, f, section.BigEndian)
+	r.set(b, f, section)
 	switch {
 	case most == math.MaxUint32:
 		s.stats.Whole++

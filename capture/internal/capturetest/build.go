@@ -96,6 +96,8 @@ type File struct {
 	Order  Order
 	Pieces [][]byte
 	Packet []bool // by piece
+
+	swapped bool // lengths of pcap records, as before version 2.3
 }
 
 func (g *File) add(packet bool, p []byte) {
@@ -124,13 +126,18 @@ func (g *File) U32(p []byte, v ...uint32) []byte {
 
 // PcapHeader begins a pcap file of version 2.minor.
 func (g *File) PcapHeader(magic uint32, minor uint16, snapLen, link uint32) {
+	g.swapped = minor < 3
 	g.add(false, PcapHeader(g.Order, magic, 2, minor, snapLen, link))
 }
 
 // Record adds a pcap record; extra are the bytes that the modified format has
 // behind the lengths.
 func (g *File) Record(seconds, fraction uint32, data []byte, wireLen uint32, extra ...byte) {
-	p := PcapRecord(nil, g.Order, seconds, fraction, uint32(len(data)), wireLen)
+	first, second := uint32(len(data)), wireLen
+	if g.swapped {
+		first, second = second, first
+	}
+	p := PcapRecord(nil, g.Order, seconds, fraction, first, second)
 	g.add(true, append(append(p, extra...), data...))
 }
 
@@ -188,6 +195,7 @@ var PcapKinds = []struct {
 	{"le-modified", 0xA1B2CD34, 4, binary.LittleEndian, 8},
 	{"be-modified", 0xA1B2CD34, 4, binary.BigEndian, 8},
 	{"le-2.3", 0xA1B2C3D4, 3, binary.LittleEndian, 0},
+	{"be-2.2", 0xA1B2C3D4, 2, binary.BigEndian, 0},
 }
 
 // Pcap makes a pcap file of n packets with times that rise by a second.

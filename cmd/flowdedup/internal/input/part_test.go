@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 )
 
 // timedSource gives octets with times, size to a batch, each behind a block, and then waits if
@@ -148,5 +150,51 @@ func (w *writes) Write(b *capture.Batch) error {
 func TestBoundSaturates(t *testing.T) {
 	if got := (&Bound{Time: 10, Offset: true}).at(math.MaxInt64-5, 0); got != math.MaxInt64 {
 		t.Error(got)
+	}
+}
+
+// aheadSource finds damage, wrong times and a fragment of a tunnel in its second batch.
+type aheadSource struct {
+	timedSource
+	warnings *warnings
+	read     chan struct{}
+}
+
+func (s *aheadSource) Next(b *capture.Batch) error {
+	second := s.at == s.size
+	if s.at == 2*s.size { // the counts of the second batch are known
+		close(s.read)
+	}
+	err := s.timedSource.Next(b)
+	b.Sections = make([]capture.Section, 1)
+	if second {
+		s.warnings.warn(capture.ErrDamaged)
+		s.warnings.note(&pcapfile.TimesError{})
+		b.Buf = append([]byte{0x45, 3: 28, 6: 0x20, 8: 64, 47, 27: 0}, b.Buf...)
+		b.Frames[0].CapLen, b.Frames[0].WireLen, b.Frames[0].RecordLen = 28, 28, 28
+		b.Interfaces[0].LinkType = capture.LinkRaw
+	}
+	return err
+}
+
+// TestReadAhead reads beyond the end of a part, which a run does by chance.
+func TestReadAhead(t *testing.T) {
+	for count, want := range []int{3, 0, 0, 3} {
+		src := &aheadSource{timedSource: timedSource{times: []int64{0, 0, 0, 2e9, 2e9, 2e9}, size: 2}, read: make(chan struct{})}
+		whole, counts := reassemble.NewSource(src, false, nil)
+		s := newStream(whole, nil)
+		s.whole, s.part.Count, src.warnings = counts, uint64(count), s.warnings
+		said := 0
+		s.warnings.emit = func(error) { said++ }
+		err := s.Each(t.Context(), 2, func() pipeline.Task {
+			return pipeline.InOrder(func(*capture.Batch) error {
+				<-src.read
+				return nil
+			})
+		})
+		said += int(s.Fragments().Left)
+		if err != nil || said != want || s.Damaged(err) != (want > 0) {
+			t.Errorf("the first %d packets: %d findings, damaged is %v, error %v; want %d", count, said, s.Damaged(err), err, want)
+		}
 	}
 }

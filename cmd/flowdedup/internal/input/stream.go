@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -39,6 +40,7 @@ type Stream struct {
 	arrivals   *pcapfile.Arrivals // src if inputs arrive, else nil
 	mergeWait  time.Duration
 	beginsLate bool
+	fragments  atomic.Pointer[reassemble.Stats] // at the end of the part
 }
 
 func newStream(src capture.Source, filter *Matcher) *Stream {
@@ -97,6 +99,9 @@ func (s *Stream) Fragments() *reassemble.Stats {
 	if s.whole == nil {
 		return nil
 	}
+	if stats := s.fragments.Load(); stats != nil {
+		return stats
+	}
 	stats := s.whole.Stats()
 	return &stats
 }
@@ -134,15 +139,21 @@ var _ pipeline.Admitter = (*filteredTask)(nil)
 
 // Admit prepares to filter a batch, and does as Stream.Admit says.
 func (t *filteredTask) Admit(b *capture.Batch) {
-	t.err = nil
+	p := &t.stream.part
+	if t.err = nil; p.Count > 0 && p.taken == p.Count {
+		t.err = io.EOF // the batch was read ahead
+		return
+	}
 	if f := t.stream.filter; f != nil {
 		t.err = f.Admit(t.ctx, b)
 	}
-	p := &t.stream.part
 	if t.from, t.to = p.span(b); p.Count > 0 && t.err == nil {
 		all := slices.Clone(b.Frames)
 		t.sift(b)
-		t.removed, t.full = p.cut(b, all)
+		if t.removed, t.full = p.cut(b, all); t.full {
+			t.stream.warnings.readAhead()
+			t.stream.fragments.Store(t.stream.Fragments())
+		}
 	}
 	if t.stream.admit != nil && t.err == nil {
 		t.err = t.stream.admit(t.ctx, b)
@@ -251,7 +262,8 @@ func (s *Stream) Damaged(err error) bool { return s.warnings.damaged() || captur
 type warnings struct {
 	mu        sync.Mutex
 	emit      func(error)
-	whole     []error // about whole inputs; nothing where a part ended before: reading is ahead by chance
+	whole     []error // about whole inputs; nothing where a part ended before
+	ahead     bool    // what readers find from now on lies behind the part, where they are by chance
 	hadDamage bool
 	ended     bool
 }
@@ -259,7 +271,7 @@ type warnings struct {
 func (w *warnings) warn(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended {
+	if w.ended || w.ahead {
 		return
 	}
 	w.hadDamage = true
@@ -276,7 +288,7 @@ func (w *warnings) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.ended || w.emit == nil:
+	case w.ended || w.emit == nil || w.ahead && times != nil:
 	case times != nil && times.Whole:
 		w.whole = append(w.whole, err)
 	default:
@@ -298,6 +310,13 @@ func (w *warnings) damaged() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.hadDamage
+}
+
+// readAhead drops what readers find behind the end of the part.
+func (w *warnings) readAhead() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ahead = true
 }
 
 func (w *warnings) end() {

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // maxAhead bounds how many packets of the output the Verifier may be ahead of a rule.
@@ -17,60 +19,79 @@ const maxAhead = 1 << 16
 // The Verifier by itself does not suffice if packets are equal, also in their times. It takes
 // the first of them for the packets in the output, but other packets may reach other copies. Of 12
 // equal packets in a row, a window of 5 packets keeps the first and the seventh, and the
-// Verifier takes the first two for these. In an output that was cut, other packets are equal, too.
+// Verifier takes the first two for these. In an output that was cut or lacks headers, other packets are equal,
+// too.
 //
 // An output that still has copies does not agree with the rule: copies that a small filter
 // missed, or that --protect kept.
 type rule struct {
 	copies *copies
-	ahead  [][sha256.Size]byte // packets of the output that the Verifier has passed and the rule has not
+	ahead  []written // packets of the output that the Verifier has passed and the rule has not
 	broken bool
+}
+
+// written is what a packet of the output and the packet of the input that the rule keeps have in common.
+// The packet that the Verifier took may have other options, and another interface if the output has no names.
+type written struct {
+	content [sha256.Size]byte
+	iface   *capture.Interface
 }
 
 // needsRule reports whether packets that are equal, also in their times, may reach
 // different copies.
 func needsRule(cfg *Config) bool {
-	return !cfg.Refresh && (cfg.Packets > 0 || cfg.Across || cfg.Within != 0 || cfg.Slice != Slice{})
+	stripped := cfg.Strip != nil && cfg.Identity.Kind != identity.Inner // else packets that become equal are equal
+	return cfg.Packets > 0 || cfg.Across || cfg.Within != 0 || cfg.Slice != Slice{} || stripped
 }
 
-// add takes packet i of a batch, which the output has cut to left bytes. If it is kept, the
-// Verifier has found it to be the next packet of the output.
-func (r *rule) add(b *capture.Batch, i, left int, s inputPacket) {
+// add takes packet i of a batch as the output has it, cut to left bytes. If it is kept, the
+// Verifier has found it to be the next packet of the output, which has an interface there. An undecidable
+// packet stays, and is no original.
+func (r *rule) add(b *capture.Batch, i, left int, s inputPacket, iface *capture.Interface, undecidable bool) {
 	if r.broken {
 		return
 	}
 	taken := s.state == kept
-	r.copies.date(&s)
-	stays := !r.copies.isCopy(&s)
-	if stays {
-		s.state = kept
-		r.copies.push(&s)
+	stays := undecidable
+	if !undecidable {
+		r.copies.date(&s)
+		if stays = !r.isCopy(&s); stays || r.copies.cfg.Refresh {
+			s.state, s.joined = kept, !stays
+			r.copies.push(&s)
+		}
 	}
 	if stays == taken && len(r.ahead) == 0 {
 		return
 	}
-	this := exactOf(b, i, left)
+	content := contentOf(b, i, left)
 	if taken {
-		r.ahead = append(r.ahead, this)
+		r.ahead = append(r.ahead, written{content, iface})
 	}
 	switch {
 	case !stays && len(r.ahead) <= maxAhead:
-	case stays && len(r.ahead) > 0 && r.ahead[0] == this:
+	case stays && len(r.ahead) > 0 && r.ahead[0].content == content && sameInterface(&b.Interfaces[b.Frames[i].Interface], r.ahead[0].iface):
 		r.ahead = r.ahead[1:]
 	default:
 		*r = rule{broken: true} // which needs no memory
 	}
 }
 
+// isCopy reports whether the latest original of a packet's identity has it as a copy. Where times go back, an
+// earlier original may be nearer.
+func (r *rule) isCopy(s *inputPacket) bool {
+	c := r.copies
+	if cfg := c.cfg; cfg.Across || cfg.Landmark || cfg.Refresh || cfg.Within&traits.PointLAN != 0 {
+		return c.isCopy(s)
+	}
+	for at := c.last(&s.identity); at > c.first; {
+		k := c.at(at - 1)
+		if k.within == s.within && (s.unfit || !k.unfit) {
+			return c.copies(s, k)
+		}
+		at = k.before
+	}
+	return false
+}
+
 // agrees reports whether the output, which has ended, agrees with the rule.
 func (r *rule) agrees() bool { return r != nil && !r.broken && len(r.ahead) == 0 }
-
-// exactOf hashes the parts that [same] compares.
-func exactOf(b *capture.Batch, i, left int) [sha256.Size]byte {
-	content := contentOf(b, i, left)
-	exact := append(content[:], b.Interfaces[b.Frames[i].Interface].Name...)
-	if left == len(b.Data(i)) {
-		exact = append(exact, options(b, i)...)
-	}
-	return sha256.Sum256(exact)
-}

@@ -67,12 +67,12 @@ type Verifier struct {
 	copies   *copies
 	lost     Report                    // findings of copies: Lost, Unknown and First
 	rule     *rule                     // nil unless needsRule
+	iface    *capture.Interface        // of the last packet of the output that was found
 	balance  map[digest.Digest]removal // by the first bytes of contentOf
 	report   Report
 
 	undecidable *undecidable // nil where copies come from other points
 	unfit       *unfit
-	mustStay    uint64 // undecidable packets that were removed
 	judged      uint64 // packets that are not undecidable
 
 	headers []headers.Header
@@ -213,17 +213,20 @@ func (v *Verifier) run(b, written *capture.Batch, from, n int) {
 		if within != nil {
 			s.within = within[k]
 		}
-		left := v.compare(b, written, i, &s)
-		if v.undecidable != nil && (v.doubted[k] || v.undecidable.is(b, i, h)) {
-			v.stay(&s)
-			continue
+		v.compare(b, written, i, &s)
+		stays := v.undecidable != nil && (v.doubted[k] || v.undecidable.is(b, i, h))
+		if !stays {
+			v.judged++
+			s.judged = v.judged
 		}
-		v.judged++
-		s.judged = v.judged
 		if v.rule != nil {
-			v.rule.add(b, i, left, s)
+			v.rule.add(written, i, v.cutter.left(written, i), s, v.iface, stays)
 		}
-		v.copies.add(&s)
+		if stays {
+			v.stay(&s)
+		} else {
+			v.copies.add(&s)
+		}
 	}
 }
 
@@ -238,10 +241,9 @@ func (v *Verifier) strip(to, b *capture.Batch) *capture.Batch {
 	return to
 }
 
-// compare looks for packet i in the files: written has it as the output does. It returns how many
-// bytes of it the file of removed packets has. A datagram that was put together is there as its
-// fragments, all of them or none, unless the tunnel was taken off.
-func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) (left int) {
+// compare looks for packet i in the files: written has it as the output does. A datagram that was put
+// together is there as its fragments, all of them or none, unless the tunnel was taken off.
+func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) {
 	first, end, from, to := i, i+1, i, i+1
 	if parts := reassemble.Parts(b, i); parts != nil {
 		b = &capture.Batch{Buf: b.Buf, Frames: parts, Interfaces: b.Interfaces, Sections: b.Sections}
@@ -254,44 +256,45 @@ func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) (le
 	for k := from; k < to; k++ {
 		if k == from || s.state == kept {
 			s.state = pending
-			if v.out.of(written, k).take(written, k, v.cutter.left(written, k)) {
-				s.state = kept
+			if c := v.out.of(written, k); c.take(written, k, v.cutter.left(written, k)) {
+				s.state, v.iface = kept, &c.batch.Interfaces[c.batch.Frames[c.at-1].Interface]
 			}
 		}
 	}
+	if to-from != end-first { // the packet inside was written, and fragments were removed
+		written = b
+	}
 	for k := first; k < end; k++ {
-		left = v.cutter.left(b, k)
-		v.settle(b, k, left, s)
+		v.settle(b, written, k, s)
 	}
 	if s.state == kept {
 		v.report.Kept++
 	}
-	return left
 }
 
 // stay counts an undecidable packet if it was removed. It is remembered as little as dedup
 // does: no packet copies it.
 func (v *Verifier) stay(s *inputPacket) {
 	if s.state != kept {
-		v.mustStay++
-		v.report.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
+		v.lost.Lost++
+		v.lost.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
 	}
 }
 
-// settle compares the removed packets with the file of them. A file may have any of
-// several equal packets. left is how many bytes of the packet it has.
-func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
+// settle compares the removed packets with the file of them. A file may have any of several packets that
+// are equal as the output has them: written.
+func (v *Verifier) settle(b, written *capture.Batch, i int, s *inputPacket) {
 	if len(v.dup) == 0 {
 		return
 	}
 	dup := v.dup.of(b, i)
 	// A kept packet may be in the file, too, if several packets are equal. A kept packet without a
 	// time is not looked for: it would equal timed packets there.
-	listed := (s.state == pending || s.time != capture.NoTime) && dup.take(b, i, left)
+	listed := (s.state == pending || s.time != capture.NoTime) && dup.take(b, i, v.cutter.left(b, i))
 	if listed == (s.state == pending) {
 		return
 	}
-	content := contentOf(b, i, left)
+	content := contentOf(written, i, v.cutter.left(written, i))
 	key := digest.Digest{binary.LittleEndian.Uint64(content[:]), binary.LittleEndian.Uint64(content[8:])}
 	r, ok := v.balance[key]
 	if !ok && uint64(len(v.balance)) >= max(v.copies.most/2, 1) {
@@ -343,7 +346,6 @@ func (v *Verifier) Report() (*Report, error) {
 			r.note(*v.lost.First)
 		}
 	}
-	r.Lost += v.mustStay
 	for _, one := range v.balance {
 		if one.surplus > 0 {
 			r.Unlisted += uint64(one.surplus)
