@@ -61,7 +61,6 @@ type Identity struct {
 	tweakMasks [len(shapes)]uint64 // of datagrams that kernels find
 	masks      *digest.Masks       // nil if all of each message counts
 	varies     [256]uint8          // see Fields.varying
-	quick      quickMasks
 	known      layouts
 	out        Messages
 
@@ -76,6 +75,7 @@ type Identity struct {
 	broken    []uint64          // of the messages that a kernel has looked at
 	outer     headers.Decoder   // does not open tunnels
 	around    [1]headers.Header // around a tunnel
+	quick     quickMasks
 }
 
 // The top byte of a message's tweak keeps identities of different kinds apart. In the

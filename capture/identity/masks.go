@@ -3,8 +3,6 @@
 package identity
 
 import (
-	"encoding/binary"
-
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
@@ -196,8 +194,8 @@ func (g *Identity) maskFound(msgs []digest.Message, protocols []headers.Protocol
 		q, tcp := g.quick[at][uint8(protocols[i])], shapes[at].tcp
 		m.Tweak &= g.tweakMasks[at]
 		which[i] = uint8(q)
-		if word := int(m.Off+tcp) + at12; word+2 <= len(buf) {
-			differs := uint64(binary.LittleEndian.Uint16(buf[word:])&counts ^ plain)
+		if word := uint(m.Off+tcp) + at12; word+1 < uint(len(buf)) {
+			differs := uint64((uint16(buf[word])|uint16(buf[word+1])<<8)&counts ^ plain)
 			isPlain := (differs - 1) & (uint64(tcp+tcpOptions-1) - uint64(m.Len)) >> 63
 			if q&uint16(isQuick|isQuickTCP*isPlain) != 0 {
 				continue
