@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -258,4 +259,24 @@ func leftLinks(d *comment.Doc) []string {
 	}
 	inBlocks(d.Content)
 	return found
+}
+
+// TestFindings wants each script of findings to have its row in the list there.
+func TestFindings(t *testing.T) {
+	scripts, err := filepath.Glob("../findings/*.sh")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts (%v)", err)
+	}
+	text, err := os.ReadFile("../findings/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range scripts {
+		if row := "\n| `" + filepath.Base(name) + "` | "; strings.Count(string(text), row) != 1 {
+			t.Errorf("findings/README.md: not one row of %s", filepath.Base(name))
+		}
+	}
+	if rows := strings.Count(string(text), "\n| `"); rows != len(scripts) {
+		t.Errorf("findings/README.md: %d rows for %d scripts", rows, len(scripts))
+	}
 }

@@ -8,6 +8,7 @@
 # hub: all tests of the hub's module, with those that wait until leases end.
 # chaos: a hub and four sensors in network namespaces for CHAOS (10m), with a fault each 20 s, rings and other versions among them, and an external server away in each stage. Linux, as root.
 # soak: flowdedup live at half load for DURATION (30m) while things go wrong around it. Linux, as root.
+# steady: flowdedup live at a million packets a second for DURATION (1h), with an account of each packet. Linux, as root.
 # faults: each system call of a dozen command lines fails once. Linux with strace, a quarter of an hour.
 # bounds: every command has every hostile input in a cgroup of 256 MiB, and those of FLOWDEDUP_SHARED/hostile. Linux, an hour.
 # batches: every output of every command, for inputs of every kind, with batches that end anywhere: two minutes.
@@ -45,11 +46,13 @@ cross)
 	;;
 hub) go -C engine/cluster test -timeout 1h ./... ;;
 chaos) FLOWDEDUP_CHAOS=${CHAOS:-10m} go -C engine/cluster test -run 'TestChaos|TestServerStages' -count 1 -timeout 2h -v . ;;
-soak)
+soak | steady)
 	bin=$(mktemp -d)
 	trap 'rm -rf "$bin"' EXIT
 	go build -o "$bin/" ./bench/live/soak ./cmd/flowdedup
-	PATH="$bin:$PATH" soak -duration "${DURATION:-30m}"
+	args=(-duration "${DURATION:-30m}")
+	[ "$1" = soak ] || args=(-duration "${DURATION:-1h}" -rate 1000000 -steady)
+	PATH="$bin:$PATH" soak "${args[@]}"
 	;;
 faults) FLOWDEDUP_FAULTS=all go test -count=1 -timeout 2h ./bench/faults ;;
 bounds) FLOWDEDUP_BOUNDS=all go test -count=1 -timeout 4h -v ./bench/bounds ;;

@@ -53,6 +53,37 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestTally(t *testing.T) {
+	var all tally
+	for _, n := range []uint64{0, 1, 3, 2, 1 << 16, 3, 1<<16 + 3} {
+		all.count(n)
+	}
+	if all.frames != 7 || all.again != 1 {
+		t.Errorf("%d frames, %d again, want 7 and 1", all.frames, all.again)
+	}
+}
+
+func TestAccount(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sent, written, again uint64
+		copies, dropped      float64
+		fails                bool
+	}{
+		"all there":        {sent: 1000, written: 906, copies: 94},
+		"one written more": {sent: 1000, written: 907, copies: 93, again: 1},
+		"copy not found":   {sent: 1000, written: 907, copies: 93, fails: true},
+		"dropped":          {sent: 1000, written: 899, copies: 91, dropped: 10},
+		"lost":             {sent: 1000, written: 905, copies: 94, fails: true},
+	} {
+		s := &soak{out: io.Discard}
+		s.samples = []sample{{shown: map[string]float64{duplicates: tt.copies}}}
+		s.sent.Store(tt.sent)
+		if err := s.checkCounts(&tally{frames: tt.written, again: tt.again}, tt.dropped); (err != nil) != tt.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{{"more"}, {"-duration", "1s"}, {"-rate", "1"}, {"-unknown"}} {
 		if err := run(args, io.Discard); err == nil {

@@ -79,5 +79,5 @@ func (s *soak) kill() error {
 		return err
 	}
 	_ = s.process.Wait() // it was killed
-	return errors.Join(s.readFiles(), s.launch())
+	return errors.Join(s.readFiles(), s.launch(line, nil))
 }

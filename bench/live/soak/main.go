@@ -35,6 +35,7 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	duration := flags.Duration("duration", 30*time.Minute, "how long, at least 40s")
 	rate := flags.Int("rate", 500_000, "packets a second")
+	steady := flags.Bool("steady", false, "without faults, with an account of every packet")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	s := &soak{duration: *duration, rate: *rate, dir: dir, out: out}
-	return s.run()
+	return s.run(*steady)
 }
 
 // enter runs the program again in namespaces that end with it.

@@ -52,12 +52,25 @@ const (
 	recovery = 2 * time.Second
 )
 
-func (s *soak) run() error {
+func (s *soak) run(steady bool) error {
 	defer os.RemoveAll(s.dir)
 	if err := os.WriteFile(s.logName(), nil, 0o600); err != nil {
 		return err
 	}
-	if err := s.launch(); err != nil {
+	work := s.faulty
+	if steady {
+		work = s.steady
+	}
+	err := work()
+	if err != nil {
+		fmt.Fprintf(s.out, "\nflowdedup's messages end with:\n%s\n", tail(s.log()))
+	}
+	return err
+}
+
+// faulty runs with outputs of all kinds, while faults happen.
+func (s *soak) faulty() error {
+	if err := s.launch(line, nil); err != nil {
 		return err
 	}
 	stop := make(chan struct{})
@@ -65,14 +78,11 @@ func (s *soak) run() error {
 	go func() { defer close(stopped); s.send(stop) }()
 	s.begin = time.Now()
 	fmt.Fprintln(s.out, sampleHead)
-	err := s.course()
+	err := s.course(events)
 	close(stop)
 	<-stopped
 	err = errors.Join(err, s.interrupt(), s.readFiles(), s.check())
 	fmt.Fprintf(s.out, "%d frames sent, %d complete files read, started %d times\n", s.sent.Load(), s.read, len(s.launched))
-	if err != nil {
-		fmt.Fprintf(s.out, "\nflowdedup's messages end with:\n%s\n", tail(s.log()))
-	}
 	return err
 }
 
@@ -93,9 +103,8 @@ func (s *soak) send(stop <-chan struct{}) {
 }
 
 // course takes samples and triggers events until the end of the duration.
-func (s *soak) course() error {
+func (s *soak) course(left []event) error {
 	every := min(sampleEvery, s.duration/mostSamples)
-	left := events
 	for next := s.begin.Add(every); time.Since(s.begin) < s.duration; next = next.Add(every) {
 		time.Sleep(time.Until(next))
 		happened := ""
@@ -166,8 +175,9 @@ const line = "live -i right --wait --of src,dst,flow --every 10s --reports rows.
 
 const metricsURL = "http://127.0.0.1:9469/metrics"
 
-// launch starts flowdedup, appends its messages to a log, and waits until it answers.
-func (s *soak) launch() error {
+// launch starts flowdedup, appends its messages, and its output if out is nil, to a log,
+// and waits until it answers.
+func (s *soak) launch(line string, out *os.File) error {
 	log, err := os.OpenFile(s.logName(), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -175,6 +185,9 @@ func (s *soak) launch() error {
 	defer log.Close()
 	s.process = exec.Command("flowdedup", strings.Fields(line)...)
 	s.process.Dir, s.process.Stdout, s.process.Stderr = s.dir, log, log
+	if out != nil {
+		s.process.Stdout = out
+	}
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.process.Start(); err != nil {
 		return err
