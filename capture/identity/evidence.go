@@ -379,5 +379,5 @@ func (r *remnant) isError(o int) bool {
 // pseudo returns the sum of the pseudo header, which a sender leaves in the place of a checksum that
 // its network card is to fill in. Senders leave the length out where the card also cuts the segment.
 func (r *remnant) pseudo(length int) uint16 {
-	return bits.ReverseBytes16(foldOnes(pseudoSum(&r.h, r.ip, uint32(max(length, 0)))))
+	return bits.ReverseBytes16(foldOnes(pseudoSum(&r.h, r.ip, uint32(max(length, 0)), 0)))
 }

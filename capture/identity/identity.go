@@ -60,7 +60,7 @@ type Identity struct {
 	layouts    [8]tweakLayout
 	tweakMasks [len(shapes)]uint64 // of datagrams that kernels find
 	masks      *digest.Masks       // nil if all of each message counts
-	varies     [256]bool           // see Fields.varying
+	varies     [256]uint8          // see Fields.varying
 	known      layouts
 	out        Messages
 
@@ -75,6 +75,7 @@ type Identity struct {
 	broken    []uint64          // of the messages that a kernel has looked at
 	outer     headers.Decoder   // does not open tunnels
 	around    [1]headers.Header // around a tunnel
+	quick     quickMasks
 }
 
 // The top byte of a message's tweak keeps identities of different kinds apart. In the
@@ -238,6 +239,9 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from, i int) {
 	var h [1]headers.Header
 	var p headers.NonIPParts
+	if g.masks != nil {
+		g.out.which[i] = 0 // the fast path may have taken the message for another
+	}
 	hasParts := g.decoder.DecodeSlow(&h[0], &p, b, from+i)
 	protocols[i] = h[0].Protocol()
 	if hasParts && g.kind != Frame {

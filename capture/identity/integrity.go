@@ -82,10 +82,12 @@ func verify(h *headers.Header, d []byte) Integrity {
 		return NoChecksum
 	}
 	sum := uint64(0)
-	if h.Proto != iana.ProtoICMP {
-		sum = pseudoSum(h, d[h.Start:], uint32(len(segment)))
+	if h.Proto == iana.ProtoICMP {
+		sum = onesSum(0, segment)
+	} else {
+		sum = pseudoSum(h, d[h.Start:], uint32(len(segment)), len(segment))
 	}
-	if h.Proto == iana.ProtoUDP && segment[6]|segment[7] == 0 || foldOnes(onesSum(sum, segment)) != 0xffff {
+	if h.Proto == iana.ProtoUDP && segment[6]|segment[7] == 0 || foldOnes(sum) != 0xffff {
 		return WrongChecksum
 	}
 	return ValidChecksum
@@ -105,13 +107,13 @@ func datagramUDP(p []byte) []byte {
 }
 
 // pseudoSum returns the sum of the pseudo header of a segment (RFC 9293, section 3.1) behind ip, which
-// h describes, as onesSum does: with little-endian words.
-func pseudoSum(h *headers.Header, ip []byte, length uint32) uint64 {
-	ends := ip[12:20]
+// h describes, and of n bytes behind the addresses, as onesSum does: with little-endian words.
+func pseudoSum(h *headers.Header, ip []byte, length uint32, n int) uint64 {
+	from, to := 12, 20
 	if h.Version == 6 {
-		ends = ip[8:40]
+		from, to = 8, 40
 	}
-	return onesSum(uint64(bits.ReverseBytes32(length))+uint64(h.Proto)<<8, ends)
+	return onesSum(uint64(bits.ReverseBytes32(length))+uint64(h.Proto)<<8, ip[from:to+n])
 }
 
 // onesSum adds the words of p to a one's complement sum of 64 bits (RFC 1071). Its words are

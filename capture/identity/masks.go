@@ -40,10 +40,11 @@ func layoutKey(ip, upper uint32, version, proto uint8, echo bool) uint32 {
 	return key
 }
 
-// leaveOut leaves out what does not count of message i, which has d.
-func (g *Identity) leaveOut(i int, d *datagram) {
+// leaveOut leaves out what does not count of message i, which has d. It reports whether the same mask is for
+// all messages with their headers at the same places, as far as their protocol does not vary.
+func (g *Identity) leaveOut(i int, d *datagram) bool {
 	if g.masks == nil {
-		return
+		return false
 	}
 	m, upper, key := &g.out.msgs[i], uint32(0), uint32(0)
 	if d.upper != 0 {
@@ -62,6 +63,7 @@ func (g *Identity) leaveOut(i int, d *datagram) {
 	if l.far {
 		g.copyMessage(i, &linkParts{}, d)
 	}
+	return key != 0 && !l.far
 }
 
 // maskOf returns the number of the mask for a message. It returns false if no mask can leave out
@@ -99,10 +101,11 @@ type shape struct {
 	upper   uint32 // offset of the header after IP, or 0
 	version uint8
 	key     uint32 // layoutKey of a message that begins with the datagram, without protocol
+	tcp     uint32 // how far behind the start of the message the header after IP begins
 }
 
 func newShape(ip, upper uint32, version uint8) shape {
-	return shape{ip, upper, version, layoutKey(0, upper, version, 0, false)}
+	return shape{ip, upper, version, layoutKey(0, upper, version, 0, false), upper - min(ip, upper)}
 }
 
 // The shapes of datagrams that kernels find.
@@ -132,9 +135,22 @@ func shapeOf(tweak uint64) int {
 	return int(s.shape + s.may&uint8((tweak&offset+offset)>>13))
 }
 
+// quickMasks has the numbers of masks for messages that begin in a datagram where its shape says, by shape
+// and protocol, and above them a bit of the two.
+type quickMasks [len(shapes)][256]uint16
+
+const (
+	isQuick    = 1 << 8
+	isQuickTCP = 2 << 8 // for usual headers of TCP
+)
+
 // layOutFound lays out messages from number first on, which are datagrams that a kernel has found
 // in frames. It marks some for the slow path.
 func (g *Identity) layOutFound(msgs []digest.Message, protocols []headers.Protocol, frames []capture.Frame, first int) {
+	if g.short {
+		g.maskFound(msgs, protocols, first)
+		return
+	}
 	protocols = protocols[:len(msgs)]
 	for i := range msgs {
 		if capture.IsSet(g.slow, i) {
@@ -144,31 +160,74 @@ func (g *Identity) layOutFound(msgs []digest.Message, protocols []headers.Protoc
 		at := shapeOf(m.Tweak)
 		s := &shapes[at]
 		ip, end := m.Off-s.ip, m.Off+m.Len
-		switch {
-		case g.short:
-			m.Tweak &= g.tweakMasks[at]
-		case g.kind == Frame:
-			if !g.foundFrame(m, ip, &frames[i]) {
-				capture.SetBit(g.slow, i)
-				continue
-			}
-		default:
+		if g.kind != Frame {
 			*m = digest.Message{Off: ip, Len: end - ip, Tweak: tweakL3}
+		} else if !g.foundFrame(m, ip, &frames[i]) {
+			capture.SetBit(g.slow, i)
+			continue
 		}
 		if g.masks == nil {
 			continue
 		}
 		key := s.key + (ip-m.Off)<<20 + uint32(proto)<<2
-		if l := g.known.at(key); l.key == key && !l.far && (!g.varies[proto] || proto == iana.ProtoTCP && g.ignore.isUsual(g.out.buf, ip+s.upper, end)) {
+		if l := g.known.at(key); l.key == key && !l.far && (g.varies[proto] == 0 || proto == iana.ProtoTCP && g.ignore.isUsual(g.out.buf, ip+s.upper, end)) {
 			g.out.which[first+i] = l.number
 			continue
 		}
-		d := datagram{ip: ip, end: end, version: s.version, proto: proto}
-		if s.upper > 0 {
-			d.upper = ip + s.upper
-		}
+		d := s.datagram(ip, end, proto)
 		g.leaveOut(first+i, &d)
 	}
+}
+
+// maskFound is layOutFound for messages whose beginning is in their tweak, as in most runs. A CPU cannot
+// predict the mix of protocols, so all are asked what counts for TCP, and only rare messages have a branch.
+func (g *Identity) maskFound(msgs []digest.Message, protocols []headers.Protocol, first int) {
+	const at12, plain = 12, tcpOptions / 4 << 4 // the size of a TCP header without options
+	counts := uint16(0xf0)                      // of the size, and of the flags behind it
+	if g.ignore&MSS != 0 {
+		counts |= 2 << 8 // SYN
+	}
+	protocols, which, buf := protocols[:len(msgs)], g.out.which[first:][:len(msgs)], g.out.buf
+	for i := range msgs {
+		m := &msgs[i]
+		at := shapeOf(m.Tweak) % len(shapes)
+		q, tcp := g.quick[at][uint8(protocols[i])], shapes[at].tcp
+		m.Tweak &= g.tweakMasks[at]
+		which[i] = uint8(q)
+		if word := uint(m.Off+tcp) + at12; word+1 < uint(len(buf)) {
+			differs := uint64((uint16(buf[word])|uint16(buf[word+1])<<8)&counts ^ plain)
+			isPlain := (differs - 1) & (uint64(tcp+tcpOptions-1) - uint64(m.Len)) >> 63
+			if q&uint16(isQuick|isQuickTCP*isPlain) != 0 {
+				continue
+			}
+		}
+		g.maskOther(m, at, uint8(protocols[i]), first, i)
+	}
+}
+
+// maskOther chooses the mask of message first+i, unless it is for the slow path.
+func (g *Identity) maskOther(m *digest.Message, at int, proto uint8, first, i int) {
+	if capture.IsSet(g.slow, i) {
+		return
+	}
+	s := &shapes[at]
+	d := s.datagram(m.Off-s.ip, m.Off+m.Len, proto)
+	q := &g.quick[at][proto]
+	if *q&isQuickTCP != 0 && g.ignore.isUsual(g.out.buf, d.upper, d.end) {
+		return
+	}
+	if g.leaveOut(first+i, &d) {
+		*q = isQuick<<g.varies[proto] | uint16(g.out.which[first+i])
+	}
+}
+
+// datagram returns the datagram of a shape between two offsets of Batch.Buf.
+func (s *shape) datagram(ip, end uint32, proto uint8) datagram {
+	d := datagram{ip: ip, end: end, version: s.version, proto: proto}
+	if s.upper > 0 {
+		d.upper = ip + s.upper
+	}
+	return d
 }
 
 // foundFrame lays out the message of an Ethernet frame whose datagram begins at offset ip. It
@@ -188,9 +247,14 @@ func (g *Identity) foundFrame(m *digest.Message, ip uint32, f *capture.Frame) bo
 	return true
 }
 
-// varying returns the protocols for which bytes behind the IP header say what counts.
-func (f Fields) varying() (varies [256]bool) {
-	varies[iana.ProtoTCP] = f&(TCPSeq|MSS|TCPHeader) != 0
-	varies[iana.ProtoICMP] = f&NAT != 0
+// varying returns the protocols for which bytes behind the IP header say what counts: 1 if they do not in
+// usual headers of TCP, else 2.
+func (f Fields) varying() (varies [256]uint8) {
+	if f&(TCPSeq|MSS|TCPHeader) != 0 {
+		varies[iana.ProtoTCP] = 1
+	}
+	if f&NAT != 0 {
+		varies[iana.ProtoICMP] = 2
+	}
 	return varies
 }

@@ -5,6 +5,7 @@ package identity
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -142,5 +143,20 @@ func TestUsual(t *testing.T) {
 	}
 	if TCPSeq.isUsual(make([]byte, 19), 0, 19) {
 		t.Error("a header that was cut off has a quick answer")
+	}
+}
+
+// TestSlowBehindFast has frames that are compared whole behind datagrams of the protocol that the fast path
+// gives them.
+func TestSlowBehindFast(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, ether4(sized4(1, 0, body[:40])), []byte("short frame"), ether4(sized4(1, 0, body[:40])), arpFrame)
+	cfg := Config{Ignore: IgnoreAlso(NAT)}
+	h := decode(headers.NewDecoder(cfg.Decode()), b)
+	want := New(cfg).FromHeaders(b, 0, h).all()
+	protocols := make([]headers.Protocol, len(h))
+	for g, round := New(cfg), 0; round < 2; round++ {
+		if got := g.FromFrames(protocols, b, 0).all(); !slices.Equal(got, want) {
+			t.Errorf("round %d:\n%v, want\n%v", round, got, want)
+		}
 	}
 }

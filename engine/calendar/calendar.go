@@ -212,7 +212,7 @@ func Usable(t int64) int64 {
 }
 
 // HasTime reports whether t is usable and not NoTime.
-func HasTime(t int64) bool { return Usable(t) != NoTime }
+func HasTime(t int64) bool { return uint64(t-math.MaxInt64) > 1 }
 
 // Farthest bounds the times to which any window may be added without overflow: the years
 // 1824 to 2115.

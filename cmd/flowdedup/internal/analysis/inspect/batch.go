@@ -114,28 +114,32 @@ func (p *Batch) Prepare(b *capture.Batch) {
 		for _, i := range whole.Closed() {
 			p.countUnopened(b, from+int(i))
 		}
-		for i := range sums {
-			f := &b.Frames[from+i]
-			if protocols[i] == headers.NonIP {
+		for i, protocol := range protocols {
+			if protocol == headers.NonIP {
 				p.nonIP++
 				p.countUnopened(b, from+i)
 			}
-			p.noTime += count(calendar.Usable(f.Time) == calendar.NoTime)
 		}
 		p.pick(b.Frames[from:to], from, mask)
 		p.addPicked(cut > 0)
 	}
 }
 
-// pick picks the frames of a group that are in the sample: their digests have no bit of mask. The first frame has number from in its batch.
+// pick picks the frames of a group that are in the sample: their digests have no bit of mask. The first
+// frame has number from in its batch. It counts the frames without a time.
 func (p *Batch) pick(frames []capture.Frame, from int, mask uint64) {
-	p.picked.Frames, p.numbers = p.picked.Frames[:0], p.numbers[:0]
+	sums, n, noTime := p.sums[:len(frames)], uint64(0), uint64(0)
+	p.numbers = capture.Resize(p.numbers, len(frames))
 	for i := range frames {
-		if p.sums[i][1]&mask != 0 {
-			continue
-		}
-		p.picked.Frames, p.numbers = append(p.picked.Frames, frames[i]), append(p.numbers, int32(from+i))
-		p.digests = append(p.digests, p.sums[i])
+		noTime += count(!calendar.HasTime(frames[i].Time))
+		p.numbers[n] = int32(i)
+		n += count(sums[i][1]&mask == 0)
+	}
+	p.noTime += noTime
+	p.numbers, p.picked.Frames = p.numbers[:n], p.picked.Frames[:0]
+	for k, i := range p.numbers {
+		p.picked.Frames, p.digests = append(p.picked.Frames, frames[i]), append(p.digests, sums[i])
+		p.numbers[k] += int32(from)
 	}
 }
 

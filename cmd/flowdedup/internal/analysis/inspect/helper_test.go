@@ -205,11 +205,11 @@ func TestPool(t *testing.T) {
 		if number != uint32(i) || *e != (entry{}) {
 			t.Fatalf("entry %d has number %d, and %+v", i, number, *e)
 		}
-		e.hash = uint64(i)
+		e.hash = uint32(i)
 		all = append(all, e)
 	}
 	for i, e := range all {
-		if p.at(uint32(i)) != e || e.hash != uint64(i) {
+		if p.at(uint32(i)) != e || e.hash != uint32(i) {
 			t.Fatalf("entry %d moved, or is %d", i, e.hash)
 		}
 	}

@@ -159,25 +159,25 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 	cut = len(p.seen)
 	for i := range p.seen {
 		number := c.packets + uint64(p.frames[i]) + 1
-		if p.digests[i][1]&(1<<levelOf(number)-1) != 0 {
+		level := levelOf(number)
+		if p.digests[i][1]&(1<<level-1) != 0 {
 			continue
 		}
 		p.move(kept, i)
 		s, frame := &p.seen[kept], int(p.frames[kept])
 		s.number, s.device = number, n.deviceOf(n.devices.NumberOf(p.origins[kept].at))
 		s.point = uint16(n.points.Number(p.origins[kept].place, b, frame))
-		n.countPoint(s.point, s.weight())
+		weight := uint64(1) << level
+		n.countPoint(s.point, weight)
 		if s.flags&truncated != 0 {
 			cut = min(cut, kept)
 		}
-		c.stacked += s.weight() * count(s.flags&stacked != 0)
-		c.tunneled += s.weight() * count(s.flags&tunneled != 0)
-		c.tagged += s.weight() * count(s.vlan != 0)
-		if s.flags&numbered != 0 {
-			c.numbered += s.weight()
-		} else {
-			c.others += s.weight()
-		}
+		c.stacked += weight * count(s.flags&stacked != 0)
+		c.tunneled += weight * count(s.flags&tunneled != 0)
+		c.tagged += weight * count(s.vlan != 0)
+		isNumbered := count(s.flags&numbered != 0)
+		c.numbered += weight * isNumbered
+		c.others += weight * (1 - isNumbered)
 		kept++
 	}
 	p.keep(kept)

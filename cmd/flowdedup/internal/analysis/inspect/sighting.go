@@ -3,10 +3,9 @@
 package inspect
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
@@ -114,7 +113,8 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 	}
 	at := traits.CapturePointOf(b, i)
 	end := s.readPath(b, i, int(h.End), at.Path)
-	*o = origin{place: sums.Point(at), at: at, tags: sums.Tags, start: h.Start}
+	// A literal would be copied in wider words than it was made of, and a CPU waits for these.
+	o.place, o.at, o.tags, o.conversation, o.start = sums.Point(at), at, sums.Tags, 0, h.Start
 	if isStacked(data, h) {
 		s.flags |= stacked
 	}
@@ -128,16 +128,19 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 	}
 }
 
-// conversation hashes both ends of a packet, the lower one first, and the protocol.
+// conversation hashes both ends of a packet, the lower one first, and the protocol. A CPU cannot predict
+// directions, so there is no branch for them.
 func (d *describer) conversation(ip []byte, h *headers.Header, backward bool) uint64 {
-	low, high := addressesOf(ip)
-	ports := [2]uint16{h.SrcPort, h.DstPort}
-	if backward {
-		low, high, ports[0], ports[1] = high, low, ports[1], ports[0]
+	low, high, length := uint32(12), uint32(16), uint32(4)
+	if h.Version == 6 {
+		low, high, length = 8, 24, 16
 	}
-	sum := traits.Mix(d.seed^uint64(ports[0])<<32^uint64(ports[1])<<16^uint64(h.Proto), uint64(len(low)))
-	for ; len(low) > 0; low, high = low[4:], high[4:] {
-		sum = traits.Mix(uint64(binary.LittleEndian.Uint32(low))<<32|uint64(binary.LittleEndian.Uint32(high)), sum)
+	mask := -uint32(count(backward))
+	swapped, ports := (low^high)&mask, uint32(h.SrcPort^h.DstPort)&mask
+	low, high = low^swapped, high^swapped
+	sum := traits.Mix(d.seed^uint64(uint32(h.SrcPort)^ports)<<32^uint64(uint32(h.DstPort)^ports)<<16^uint64(h.Proto), uint64(length))
+	for end := low + length; low < end; low, high = low+4, high+4 {
+		sum = traits.Mix(uint64(binary.LittleEndian.Uint32(ip[low:]))<<32|uint64(binary.LittleEndian.Uint32(ip[high:])), sum)
 	}
 	return max(sum, 1)
 }
@@ -183,9 +186,7 @@ func (s *sighting) network(ip []byte, h *headers.Header) {
 
 // transport adds the checksum, and whether it was filled in.
 func (s *sighting) transport(ip []byte, h *headers.Header) {
-	if compareEnds(ip, h) > 0 {
-		s.flags |= backward
-	}
+	s.flags |= backward * isBackward(ip, h)
 	at, ok := checksumAt(h.Proto)
 	if !ok || h.L4 == 0 {
 		return
@@ -241,27 +242,30 @@ func checksumAt(proto uint8) (at int, ok bool) {
 // pseudo returns the sum of the pseudo header (RFC 9293, section 3.1), which a sender
 // leaves in the place of a checksum that its network card is to fill in.
 func pseudo(ip []byte, h *headers.Header, l4 int) uint16 {
-	sum, length := uint64(h.Proto), 0
-	from, to := 12, 20
-	if h.Version == 4 {
-		length = int(binary.BigEndian.Uint16(ip[2:])) - l4
-	} else {
-		from, to = 8, 40
-		length = int(binary.BigEndian.Uint16(ip[4:])) + 40 - l4
+	length, ends := int(binary.BigEndian.Uint16(ip[2:]))-l4, ip[12:20]
+	if h.Version == 6 {
+		length, ends = int(binary.BigEndian.Uint16(ip[4:]))+40-l4, ip[8:40]
 	}
-	for o := from; o < to; o += 4 {
-		sum += uint64(binary.BigEndian.Uint32(ip[o:]))
+	sum := uint64(h.Proto) + uint64(max(length, 0))
+	for ; len(ends) >= 8; ends = ends[8:] {
+		word := binary.BigEndian.Uint64(ends)
+		sum += word>>32 + word&0xffffffff
 	}
-	sum += uint64(max(length, 0))
-	for sum>>16 != 0 {
-		sum = sum>>16 + sum&0xffff
-	}
-	return uint16(sum)
+	sum = sum>>32 + sum&0xffffffff
+	sum = sum>>16 + sum&0xffff
+	sum = sum>>16 + sum&0xffff
+	return uint16(sum>>16 + sum)
 }
 
-// compareEnds returns 1 if the source of a packet is the greater end of its conversation,
-// else 0 or -1.
-func compareEnds(ip []byte, h *headers.Header) int {
+// isBackward returns 1 if the source of a packet is the greater end of its conversation, else 0.
+func isBackward(ip []byte, h *headers.Header) uint16 {
 	src, dst := addressesOf(ip)
-	return cmp.Or(bytes.Compare(src, dst), cmp.Compare(h.SrcPort, h.DstPort))
+	_, borrow := bits.Sub64(uint64(h.DstPort), uint64(h.SrcPort), 0)
+	if len(src) == 4 {
+		_, borrow = bits.Sub64(uint64(binary.BigEndian.Uint32(dst)), uint64(binary.BigEndian.Uint32(src)), borrow)
+		return uint16(borrow)
+	}
+	_, borrow = bits.Sub64(binary.BigEndian.Uint64(dst[8:]), binary.BigEndian.Uint64(src[8:]), borrow)
+	_, borrow = bits.Sub64(binary.BigEndian.Uint64(dst), binary.BigEndian.Uint64(src), borrow)
+	return uint16(borrow)
 }

@@ -37,9 +37,10 @@ func newHistory(s *sighting) (h history) {
 
 // entry holds the sightings of equal packets.
 type entry struct {
-	sighting         // the first since the packet was last sent again
-	hash      uint64 // with check the digest
-	check     uint64
+	sighting            // the first since the packet was last sent again
+	hash      uint32    // the upper half of digest[0]
+	lastOf    uint32    // the lower half of the check that last is of
+	check     uint64    // digest[1]
 	seen      [4]uint16 // hashes of how the packet was seen since then
 	history   uint32    // its number, from 1 on; without, all filters have kept the sighting
 	sightings uint8
@@ -228,7 +229,7 @@ func (t *packetTable) add(d *digest.Digest, time int64) *entry {
 	e := t.entries.at(t.places[set][victim])
 	t.forget(e)
 	h.tags[victim], h.latest[victim] = tagOf(d[0]), now
-	e.hash, e.check = d[0], d[1]
+	e.hash, e.check = uint32(d[0]>>32), d[1]
 	return e
 }
 
@@ -255,7 +256,7 @@ func (t *packetTable) grow() {
 				continue
 			}
 			number := numbers[set][i]
-			to := t.entries.at(number).hash >> t.shift
+			to := uint64(t.entries.at(number).hash) << 32 >> t.shift
 			at := &n[to&3]
 			t.heads[to].tags[*at], t.heads[to].latest[*at] = tag, h.latest[i]
 			t.places[to][*at] = number

@@ -57,13 +57,14 @@ func (t *trail) add(e *entry) (x, previous *event) {
 	if previous != nil {
 		x.run = previous.run + 1
 	}
-	e.last = number
+	e.last, e.lastOf = number, uint32(e.check)
 	return x, previous
 }
 
-// last returns the last event of an entry, or nil if it is forgotten or there is none.
+// last returns the last event of an entry, or nil if it is forgotten or there is none. Entries keep an
+// event of an earlier packet, and reading it would be a cache miss.
 func (t *trail) last(e *entry) *event {
-	if t.events == nil || t.events[e.last].check != e.check {
+	if t.events == nil || e.lastOf != uint32(e.check) || t.events[e.last].check != e.check {
 		return nil
 	}
 	return &t.events[e.last]
