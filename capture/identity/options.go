@@ -67,8 +67,11 @@ func isOpening(tcp []byte) bool { return len(tcp) > 13 && tcp[13]&2 != 0 }
 // MSSOf returns the maximum segment size that a TCP segment states, 0 if it has none or no SYN.
 func MSSOf(tcp []byte) uint16 {
 	const size = 4 // RFC 9293, section 3.7.1
+	if !isOpening(tcp) {
+		return 0
+	}
 	at, n := nextOption(headerOf(tcp), tcpOptions, mssOption)
-	if n != size || !isOpening(tcp) {
+	if n != size {
 		return 0
 	}
 	return binary.BigEndian.Uint16(tcp[at+2:])

@@ -150,7 +150,7 @@ func (m *measure) resum(e *entry, s *sighting) {
 // restart makes s the first sighting of its packet.
 func (e *entry) restart(s *sighting) {
 	e.sighting = *s
-	e.seen[0], e.sightings, e.paths = s.manner(), 1, 0
+	e.sightings, e.paths = 0, 0
 }
 
 // manner returns a hash of how a packet was seen. A packet that is seen in the same manner
@@ -163,8 +163,12 @@ func (s *sighting) manner() uint16 {
 	return uint16(h >> 48)
 }
 
-// isSeen reports whether the packet was seen in a manner before, and remembers it.
+// isSeen reports whether the packet was seen in a manner before, and remembers it. Most packets have no
+// copy, so the manner of the first sighting waits until it is asked for.
 func (e *entry) isSeen(manner uint16) bool {
+	if e.sightings == 0 {
+		e.seen[0], e.sightings = e.manner(), 1
+	}
 	n := min(int(e.sightings), len(e.seen))
 	for _, m := range e.seen[:n] {
 		if m == manner {

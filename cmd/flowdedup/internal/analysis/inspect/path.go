@@ -99,10 +99,12 @@ func (s *sighting) readPath(b *capture.Batch, i, end int, path headers.Path) (be
 	return behind
 }
 
+const ethernetLen = 14
+
 // isStacked reports whether the first VLAN tag of a frame is of 802.1ad, which some analyzers do not
 // open.
 func isStacked(data []byte, h *headers.Header) bool {
-	const ethernetLen, type8021ad = 14, 0x88a8
+	const type8021ad = 0x88a8
 	return h.Flags&headers.FlagVLAN != 0 && h.Tag >= ethernetLen && int(h.Tag) <= len(data) &&
 		binary.BigEndian.Uint16(data[h.Tag-2:]) == type8021ad
 }

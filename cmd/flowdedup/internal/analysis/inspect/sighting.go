@@ -100,24 +100,15 @@ type describer struct {
 // describe fills the parts of s and o that follow from frame i of b by itself. h is the header
 // of the frame.
 func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h *headers.Header) {
-	f := &b.Frames[i]
-	data := b.Data(i)
-	*s = sighting{bytes: h.End - h.Start, mac: uint32(traits.SumAddresses(data, h, noKey))}
+	data, iface := b.Data(i), &b.Interfaces[b.Frames[i].Interface]
+	*s = sighting{bytes: h.End - h.Start, mac: uint32(traits.SumAddresses(data, h, noKey)), encap: 1}
 	d.stamped = false
-	d.stack.Read(d.decoder, b, i, h)
-	sums := d.stack.Sum(data, noKey, d.seed)
-	s.vlan, s.labels = uint32(sums.VLAN), uint32(sums.Labels)
-	if s.encap = 1; !d.stack.Plain {
-		d.around(s, b, i, h)
-		s.encap = uint16(traits.Mix(uint64(b.Interfaces[f.Interface].LinkType), 2))
+	sums, at, end := traits.Sums{Tags: d.seed}, traits.CapturePoint{Interface: iface.CapturePoint}, len(data)
+	if iface.LinkType != capture.LinkEthernet || h.Version == 0 || h.Start != ethernetLen || !headers.IsPlainEthernet(data) {
+		sums, at, end = d.link(s, b, i, h)
 	}
-	at := traits.CapturePointOf(b, i)
-	end := s.readPath(b, i, int(h.End), at.Path)
 	// A literal would be copied in wider words than it was made of, and a CPU waits for these.
 	o.place, o.at, o.tags, o.conversation, o.start = sums.Point(at), at, sums.Tags, 0, h.Start
-	if isStacked(data, h) {
-		s.flags |= stacked
-	}
 	if rest := data[h.End:end]; len(rest) > 0 {
 		s.behind = uint32(maphash.Bytes(seed, rest)) | 1
 	}
@@ -126,6 +117,23 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 	if h.Version != 0 && (h.Flags&headers.FlagFragment == 0 || h.L4 != 0) {
 		o.conversation = d.conversation(data[h.Start:h.End], h, s.flags&backward != 0)
 	}
+}
+
+// link describes the headers before a packet, unless they are nothing but an Ethernet header. It returns
+// where the trailers behind the packet begin.
+func (d *describer) link(s *sighting, b *capture.Batch, i int, h *headers.Header) (sums traits.Sums, at traits.CapturePoint, end int) {
+	data := b.Data(i)
+	d.stack.Read(d.decoder, b, i, h)
+	sums, at = d.stack.Sum(data, noKey, d.seed), traits.CapturePointOf(b, i)
+	s.vlan, s.labels = uint32(sums.VLAN), uint32(sums.Labels)
+	if !d.stack.Plain {
+		d.around(s, b, i, h)
+		s.encap = uint16(traits.Mix(uint64(b.Interfaces[b.Frames[i].Interface].LinkType), 2))
+	}
+	if isStacked(data, h) {
+		s.flags |= stacked
+	}
+	return sums, at, s.readPath(b, i, int(h.End), at.Path)
 }
 
 // conversation hashes both ends of a packet, the lower one first, and the protocol. A CPU cannot predict
