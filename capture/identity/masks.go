@@ -123,16 +123,13 @@ var shapes = [...]shape{
 	shapeTruncated6: newShape(truncatedStart, 40, 6),
 }
 
-// shapeOfVersion is indexed by the first four bits of a tweak. may is 1 where bits of the tweak
-// mark later fragments.
-var shapeOfVersion = [16]struct{ shape, may uint8 }{4: {shape4, 1}, 6: {shape6, 0}, 7: {shapeTruncated6, 0}}
-
-// shapeOf returns the shape of a datagram whose message has a tweak. A CPU cannot predict the
-// mix of versions, so there is no branch.
+// shapeOf returns the shape of a datagram whose message has a tweak: its first four bits are 4, 6, or 7 for a
+// truncated datagram of IPv6. A CPU cannot predict the mix of versions, so there is no branch.
 func shapeOf(tweak uint64) int {
 	const offset = 0x1fff
-	s := shapeOfVersion[tweak>>60]
-	return int(s.shape + s.may&uint8((tweak&offset+offset)>>13))
+	version := tweak >> 60
+	isLater := (tweak&offset + offset) >> 13 &^ (version >> 1) // a later fragment of IPv4
+	return int((version | isLater) & uint64(len(shapes)-1))
 }
 
 // quickMasks has the numbers of masks for messages that begin in a datagram where its shape says, by shape
@@ -190,9 +187,9 @@ func (g *Identity) maskFound(msgs []digest.Message, protocols []headers.Protocol
 	protocols, which, buf := protocols[:len(msgs)], g.out.which[first:][:len(msgs)], g.out.buf
 	for i := range msgs {
 		m := &msgs[i]
-		at := shapeOf(m.Tweak) % len(shapes)
+		at := shapeOf(m.Tweak)
 		q, tcp := g.quick[at][uint8(protocols[i])], shapes[at].tcp
-		m.Tweak &= g.tweakMasks[at]
+		m.Tweak &= g.tweakMasks[at] // which leaves the shape
 		which[i] = uint8(q)
 		if word := uint(m.Off+tcp) + at12; word+1 < uint(len(buf)) {
 			differs := uint64((uint16(buf[word])|uint16(buf[word+1])<<8)&counts ^ plain)
@@ -201,15 +198,16 @@ func (g *Identity) maskFound(msgs []digest.Message, protocols []headers.Protocol
 				continue
 			}
 		}
-		g.maskOther(m, at, uint8(protocols[i]), first, i)
+		g.maskOther(m, uint8(protocols[i]), first, i)
 	}
 }
 
 // maskOther chooses the mask of message first+i, unless it is for the slow path.
-func (g *Identity) maskOther(m *digest.Message, at int, proto uint8, first, i int) {
+func (g *Identity) maskOther(m *digest.Message, proto uint8, first, i int) {
 	if capture.IsSet(g.slow, i) {
 		return
 	}
+	at := shapeOf(m.Tweak)
 	s := &shapes[at]
 	d := s.datagram(m.Off-s.ip, m.Off+m.Len, proto)
 	q := &g.quick[at][proto]

@@ -128,15 +128,14 @@ func (p *Batch) Prepare(b *capture.Batch) {
 // pick picks the frames of a group that are in the sample: their digests have no bit of mask. The first
 // frame has number from in its batch. It counts the frames without a time.
 func (p *Batch) pick(frames []capture.Frame, from int, mask uint64) {
-	sums, n, noTime := p.sums[:len(frames)], uint64(0), uint64(0)
-	p.numbers = capture.Resize(p.numbers, len(frames))
+	sums, n, noTime, numbers := p.sums[:len(frames)], uint64(0), uint64(0), capture.Resize(p.numbers, len(frames))
 	for i := range frames {
 		noTime += count(!calendar.HasTime(frames[i].Time))
-		p.numbers[n] = int32(i)
+		numbers[n] = int32(i)
 		n += count(sums[i][1]&mask == 0)
 	}
 	p.noTime += noTime
-	p.numbers, p.picked.Frames = p.numbers[:n], p.picked.Frames[:0]
+	p.numbers, p.picked.Frames = numbers[:n], p.picked.Frames[:0]
 	for k, i := range p.numbers {
 		p.picked.Frames, p.digests = append(p.picked.Frames, frames[i]), append(p.digests, sums[i])
 		p.numbers[k] += int32(from)
