@@ -63,7 +63,7 @@ var budgets = map[string]budget{
 	"cmd/flowdedup/internal/compare":          {1048, 304, 0, "the command compare; captures side by side"},
 	"cmd/flowdedup/internal/dedup":            {2938, 2952, 0, "the command dedup; folders cleaned one to one"},
 	"cmd/flowdedup/internal/distinct":         {2049, 1838, 0, "the command distinct; whole windows compared; who sent most"},
-	"cmd/flowdedup/internal/flows":            {6117, 4273, 0, "the command flows; text in 64 bytes at a time"},
+	"cmd/flowdedup/internal/flows":            {6117, 4278, 0, "the command flows; text in 64 bytes at a time"},
 	"cmd/flowdedup/internal/inspect":          {1091, 571, 0, "the command inspect; the command that checks the output"},
 	"cmd/flowdedup/internal/live":             {3741, 6512, 0, "the command live; a check of settings; rankings; states saved behind packets; answers of a hub that wake the capture; ports and rights checked"},
 	"cmd/flowdedup/internal/plan":             {1416, 718, 0, "the command plan"},
