@@ -4,6 +4,7 @@ package compare
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -49,7 +50,7 @@ func locate(seen []probe, window time.Duration) (l line, found, sure bool) {
 	agreeing := densest(pairs, window)
 	slices.SortStableFunc(agreeing, func(a, b pair) int { return cmp.Compare(a.time, b.time) })
 	l = fit(agreeing, agreeing[0].time)
-	if calendar.Since(agreeing[len(agreeing)-1].time, agreeing[0].time) < longSpan {
+	if calendar.Since(agreeing[len(agreeing)-1].time, agreeing[0].time) < longSpan || math.Abs(l.slope) > 2*mostDrift {
 		l = line{origin: l.origin, offset: l.at(agreeing[len(agreeing)/2].time)}
 	}
 	return l, true, len(agreeing) >= surePairs && 2*len(agreeing) >= len(pairs)
