@@ -27,6 +27,7 @@ func TestHull(t *testing.T) {
 			all = append(all, p)
 		}
 		d.extend()
+		d.level = 1 // else the sample has all
 		for range 20 {
 			l := line{origin: r.Int64N(now + 1), offset: r.Int64N(100), slope: r.Float64()*8 - 4}
 			above, below := math.Inf(-1), math.Inf(1)
@@ -46,6 +47,11 @@ func TestHull(t *testing.T) {
 	}
 	if most := h.most(&line{}); len(h.corners) > mostCorners || most < -1e5 || most > 0 {
 		t.Errorf("%d corners, the highest at %v", len(h.corners), most)
+	}
+	var back delays // a sample with all pairs knows times that go back
+	back.add(pair{1000, 0}, pair{0, 0})
+	if _, most := back.spread(&line{slope: 1}, back.sorted()); most != 1000 {
+		t.Errorf("the slowest at %v, want 1000", most)
 	}
 }
 
