@@ -105,7 +105,7 @@ func (x *xdpSender) send(frames []unix.Iovec) int {
 	}
 	x.collect()
 	first, slots, n := *x.tx.Producer, x.slots(), 0
-	for n < min(len(frames), xdpBatch, len(x.free)) && frames[n].Len <= x.longest {
+	for n < min(len(frames), xdpBatch, len(x.free)) && uint64(frames[n].Len) <= x.longest {
 		at := x.free[len(x.free)-1-n]
 		copy(x.memory[at:], unsafe.Slice(frames[n].Base, frames[n].Len))
 		slots[(first+uint32(n))%xdpFrames] = unix.XDPDesc{Addr: at, Len: uint32(frames[n].Len)}
