@@ -80,8 +80,8 @@ func divide[T int64 | float64](values []T, from, to int) (i, j int) {
 	return i, j
 }
 
-// Slopes are of pairs that lie at least a part of the whole span apart: slopes of near pairs
-// say little.
+// Slopes are of pairs that lie at least a quarter of spanOf apart: slopes of near pairs say little, and
+// bursts have many of them.
 const (
 	allSlopes  = 512 // pairs of which all slopes are looked at
 	mostSlopes = 1 << 18
@@ -93,9 +93,10 @@ const (
 // only slopes over half or a third of the pairs count, as in Theil's incomplete method.
 func slopeOf(pairs []pair) float64 {
 	n := len(pairs)
+	least := max(spanOf(pairs)/4, 1)
 	slopes := make([]float64, 0, min(n*n/2, mostSlopes))
 	add := func(i, j int) {
-		if dt := calendar.Since(pairs[j].time, pairs[i].time); dt > 0 {
+		if dt := calendar.Since(pairs[j].time, pairs[i].time); dt >= least {
 			slopes = append(slopes, float64(calendar.Since(pairs[j].delta, pairs[i].delta))/float64(dt))
 		}
 	}
@@ -133,15 +134,19 @@ func fit(pairs []pair, origin int64) line {
 	return l
 }
 
-// fewPairs and shortSpan are too little for a slope to mean something.
+// fewPairs and shortSpan are too little for a slope to mean something: steady pairs of 10 ms have that span.
 const (
 	fewPairs  = 10
-	shortSpan = int64(10 * time.Millisecond)
+	shortSpan = int64(10*time.Millisecond) * 3 / 4
 )
 
-func hasSlope(pairs []pair) bool {
+func hasSlope(pairs []pair) bool { return len(pairs) >= fewPairs && spanOf(pairs) >= shortSpan }
+
+// spanOf returns the time that pairs take, ordered by time, without the first and the last eighth: few wrong
+// times do not change it.
+func spanOf(pairs []pair) int64 {
 	n := len(pairs)
-	return n >= fewPairs && calendar.Since(pairs[n-1].time, pairs[0].time) >= shortSpan
+	return calendar.Since(pairs[n-1-n/8].time, pairs[n/8].time)
 }
 
 // tracker follows the offset of the clocks while packets are matched: the median of recent

@@ -3,11 +3,13 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -25,6 +27,7 @@ func TestHull(t *testing.T) {
 			all = append(all, p)
 		}
 		d.extend()
+		d.level = 1 // else the sample has all
 		for range 20 {
 			l := line{origin: r.Int64N(now + 1), offset: r.Int64N(100), slope: r.Float64()*8 - 4}
 			above, below := math.Inf(-1), math.Inf(1)
@@ -44,6 +47,11 @@ func TestHull(t *testing.T) {
 	}
 	if most := h.most(&line{}); len(h.corners) > mostCorners || most < -1e5 || most > 0 {
 		t.Errorf("%d corners, the highest at %v", len(h.corners), most)
+	}
+	var back delays // a sample with all pairs knows times that go back
+	back.add(pair{1000, 0}, pair{0, 0})
+	if _, most := back.spread(&line{slope: 1}, back.sorted()); most != 1000 {
+		t.Errorf("the slowest at %v, want 1000", most)
 	}
 }
 
@@ -129,6 +137,53 @@ func TestMedian(t *testing.T) {
 			if !slices.Equal(values, sorted) {
 				t.Fatalf("%s: of %d values some were lost", name, n)
 			}
+		}
+	}
+}
+
+// TestBursts fits lines to pairs of which most lie in a burst whose delays say nothing of the clocks, and finds
+// the offset although a time is wrong by a year.
+func TestBursts(t *testing.T) {
+	for _, burst := range []int{100, 150, 170, 198} {
+		pairs := make([]pair, 200)
+		for i := range pairs {
+			if pairs[i] = (pair{int64(i), 777 - int64(i)}); i >= burst {
+				pairs[i] = pair{3_600_000*ms + int64(i), 777 - int64(i)}
+			}
+		}
+		if l := fit(pairs, 0); math.Abs(l.slope) > 1e-9 {
+			t.Errorf("%d of 200 pairs in a burst: a slope of %v", burst, l.slope)
+		}
+		for i := range pairs {
+			pairs[i] = pair{int64(i) * ms, int64(i%4/3) * 1000 * ms}
+		}
+		pairs[0].time = -365 * 86_400_000 * ms
+		if n := len(densest(pairs, 100_000_000)); n != 150 {
+			t.Errorf("%d pairs of an offset, want 150", n)
+		}
+	}
+}
+
+// TestCrossPairs checks that digests, which depend on the key, do not decide which pairs are left out.
+func TestCrossPairs(t *testing.T) {
+	var want []pair
+	for key := range uint64(5) {
+		var seen []probe
+		for d := range uint64(5) {
+			for i := range 1000 {
+				at := int64(d) + int64(i/2)*10
+				seen = append(seen, probe{digest: digest.Digest{(d + key) % 5}, time: at, side: uint8(i % 2)})
+			}
+		}
+		slices.SortStableFunc(seen, func(a, b probe) int {
+			return cmp.Or(cmp.Compare(a.digest[0], b.digest[0]), cmp.Compare(a.side, b.side))
+		})
+		got := crossPairs(seen, mostCross)
+		if want == nil {
+			want = got
+		}
+		if len(got) != 1_000_000 || !slices.Equal(got, want) {
+			t.Errorf("key %d: other pairs", key)
 		}
 	}
 }

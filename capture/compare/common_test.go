@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestCommonTime cuts the begin and the end of captures, and loses packets in between: only these
@@ -36,6 +37,23 @@ func TestCommonTime(t *testing.T) {
 			t.Errorf("%d: %+v: %+v, want %+v, %+v", n, x, got.Counts, want, got.Sides)
 		}
 		checkSums(t, got)
+	}
+}
+
+// TestSelf compares captures with themselves: few different packets come often, a window lasts as long as
+// most captures, and some times are wrong by an hour.
+func TestSelf(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 27))
+		packets := make([]packet, 200)
+		for i := range packets {
+			if packets[i] = (packet{time: int64(i) * 470 * ms, id: r.Uint32N(30)}); i > 0 && r.IntN(50) == 0 {
+				packets[i].time += []int64{-60_000 * ms, 3_600_000 * ms, -3_600_000 * ms}[r.IntN(3)]
+			}
+		}
+		if got, _ := compared(Config{Window: time.Minute}, packets, packets, 500); got.Both != 200 || got.Offset != 0 {
+			t.Errorf("seed %d: %+v, an offset of %v", seed, got.Counts, got.Offset)
+		}
 	}
 }
 

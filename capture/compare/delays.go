@@ -98,13 +98,19 @@ func (d *delays) sorted() []pair {
 
 // spread returns, for a line, the delay of each sampled packet above the fastest packet's
 // delay, and the delay of the slowest packet.
-func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
-	least := -d.below.most(&line{origin: l.origin, offset: -l.offset, slope: -l.slope})
-	each = make([]float64, len(pairs))
+func (d *delays) spread(l *line, pairs []pair) ([]float64, float64) {
+	each, least, most := make([]float64, len(pairs)), math.Inf(1), math.Inf(-1)
 	for i, p := range pairs {
-		each[i] = max(l.residual(p)-least, 0)
+		each[i] = l.residual(p)
+		least, most = min(least, each[i]), max(most, each[i])
 	}
-	return each, d.above.most(l) - least
+	if d.level > 0 { // the sample lacks pairs
+		least, most = -d.below.most(&line{origin: l.origin, offset: -l.offset, slope: -l.slope}), d.above.most(l)
+	}
+	for i := range each {
+		each[i] = max(each[i]-least, 0)
+	}
+	return each, most - least
 }
 
 // hull is the upper convex hull of pairs (Andrew: Another efficient algorithm for convex

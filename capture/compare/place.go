@@ -46,10 +46,10 @@ func (c *Comparer) placeGroup(i int, end int64, most int) bool {
 		return false
 	}
 	places := g.places[:g.n]
+	g.again = s.recent.before(g.batch.digests[g.first:g.first+g.n], places, c.cfg.Window) // the offset may go back
 	for j := range places {
 		places[j] -= offset
 	}
-	g.again = s.recent.before(g.batch.digests[g.first:g.first+g.n], places, c.cfg.Window)
 	s.counts.Repeats += uint64(bits.OnesCount64(g.again))
 	s.counts.Packets += uint64(g.n)
 	s.lastRead = g.places[g.n-1]

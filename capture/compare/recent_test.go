@@ -35,3 +35,22 @@ func TestRecent(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatsOfMovingOffset notices repeats wherever the offset that matches follow goes up and down by more
+// than the repeats lie apart.
+func TestRepeatsOfMovingOffset(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 1))
+	var a, b []packet
+	for i := range int64(3000) {
+		p := packet{time: i * 6000 * ms, id: uint32(i)}
+		a = append(a, p)
+		p.time += random.Int64N(360_000 * ms)
+		b = append(b, p)
+		p.time += 3000 * ms
+		b = append(b, p)
+	}
+	slices.SortStableFunc(b, func(a, b packet) int { return int(a.time - b.time) })
+	if r, _ := compared(Config{Window: time.Hour}, a, b, 500); r.Sides[sideB].Repeats != 3000 || r.Both != 3000 {
+		t.Errorf("%d repeats, %d packets of both, want 3000", r.Sides[sideB].Repeats, r.Both)
+	}
+}

@@ -4,7 +4,9 @@ package compare
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -48,16 +50,18 @@ func locate(seen []probe, window time.Duration) (l line, found, sure bool) {
 	agreeing := densest(pairs, window)
 	slices.SortStableFunc(agreeing, func(a, b pair) int { return cmp.Compare(a.time, b.time) })
 	l = fit(agreeing, agreeing[0].time)
-	if calendar.Since(agreeing[len(agreeing)-1].time, agreeing[0].time) < longSpan {
+	if calendar.Since(agreeing[len(agreeing)-1].time, agreeing[0].time) < longSpan || math.Abs(l.slope) > 2*mostDrift {
 		l = line{origin: l.origin, offset: l.at(agreeing[len(agreeing)/2].time)}
 	}
 	return l, true, len(agreeing) >= surePairs && 2*len(agreeing) >= len(pairs)
 }
 
 // crossPairs returns all pairs of equal packets of both sides, whose times are no further
-// apart than clocks may be, of digests that make no more than most pairs. seen is ordered by
-// digest, then side.
+// apart than clocks may be, of digests that make no more than most pairs. Digests with the fewest come first, as
+// mostCross may leave out others: the order of digests depends on the key. seen is ordered by digest, then
+// side, then time.
 func crossPairs(seen []probe, most int) (pairs []pair) {
+	var all [][2][]probe // equal packets of both sides
 	for len(seen) > 0 {
 		n := slices.IndexFunc(seen, func(s probe) bool { return s.digest != seen[0].digest })
 		if n < 0 {
@@ -66,11 +70,20 @@ func crossPairs(seen []probe, most int) (pairs []pair) {
 		equal := seen[:n]
 		seen = seen[n:]
 		ofA := slices.IndexFunc(equal, func(s probe) bool { return s.side == sideB })
-		if ofA <= 0 || ofA*(n-ofA) > most || len(pairs)+ofA*(n-ofA) > mostCross {
-			continue
+		if ofA > 0 && ofA*(n-ofA) <= most {
+			all = append(all, [2][]probe{equal[:ofA], equal[ofA:]})
 		}
-		for _, a := range equal[:ofA] {
-			for _, b := range equal[ofA:] {
+	}
+	sort.SliceStable(all, func(i, k int) bool {
+		x, y := &all[i], &all[k]
+		return cmp.Or(cmp.Compare(len(x[0])*len(x[1]), len(y[0])*len(y[1])), cmp.Compare(x[0][0].time, y[0][0].time), cmp.Compare(x[1][0].time, y[1][0].time)) < 0
+	})
+	for _, equal := range all {
+		if len(pairs)+len(equal[0])*len(equal[1]) > mostCross {
+			break
+		}
+		for _, a := range equal[0] {
+			for _, b := range equal[1] {
 				if calendar.Distance(a.time, b.time) <= mostApart {
 					pairs = append(pairs, pair{a.time, b.time - a.time})
 				}
@@ -83,11 +96,8 @@ func crossPairs(seen []probe, most int) (pairs []pair) {
 // densest returns the largest group of pairs whose deltas differ no more than a window and
 // the drift of the clocks explain. It changes the order of pairs.
 func densest(pairs []pair, window time.Duration) []pair {
-	first, last := pairs[0].time, pairs[0].time
-	for _, p := range pairs {
-		first, last = min(first, p.time), max(last, p.time)
-	}
-	width := uint64(window) + uint64(mostDrift*float64(calendar.Distance(first, last)))
+	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(a.time, b.time) })
+	width := uint64(window) + uint64(mostDrift*4/3*float64(spanOf(pairs)))
 	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(a.delta, b.delta) })
 	from, end := 0, 0
 	for i, j := 0, 0; i < len(pairs); i++ {
