@@ -82,6 +82,15 @@ func IP(arguments string) error {
 	return nil
 }
 
+// ReceiveOffload lets the driver of one end of a pair receive frames that XDP sends: veth drops
+// them without it, or an XDP program.
+func ReceiveOffload(name string) error {
+	if out, err := exec.Command("ethtool", "-K", name, "gro", "on").CombinedOutput(); err != nil {
+		return fmt.Errorf("ethtool: %w: %s", err, out)
+	}
+	return nil
+}
+
 // Tun makes an interface whose packets have no link header, and brings it up. It receives
 // the packets written to the file, and ends with the file. The error says why this
 // machine cannot do this.

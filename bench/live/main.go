@@ -90,7 +90,7 @@ func measureAll(p plan, dir string, out io.Writer) (err error) {
 		return err
 	}
 	if slices.Contains(p.senders, "pair") {
-		if err := receiveOffload(); err != nil {
+		if err := lab.ReceiveOffload("right"); err != nil {
 			return err
 		}
 	}

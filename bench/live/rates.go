@@ -6,7 +6,6 @@ package main
 
 import (
 	"fmt"
-	"os/exec"
 	"slices"
 	"time"
 
@@ -22,7 +21,7 @@ var rated = []string{"baseline-ring", "dedup", "dedup-xdp"}
 // reaches rate 0, the highest, where the kernel has all of the sender's processor. So the
 // number of frames that it sends shows how many each capture lets the kernel take.
 func (b *bench) atRates() error {
-	if err := receiveOffload(); err != nil {
+	if err := lab.ReceiveOffload("right"); err != nil {
 		b.note("left out: rates: %v", err)
 		return nil
 	}
@@ -44,15 +43,6 @@ func (b *bench) atRates() error {
 				}
 			}
 		}
-	}
-	return nil
-}
-
-// receiveOffload lets the driver of right receive frames that XDP sends: veth drops them
-// without it, or an XDP program.
-func receiveOffload() error {
-	if out, err := exec.Command("ethtool", "-K", "right", "gro", "on").CombinedOutput(); err != nil {
-		return fmt.Errorf("ethtool: %w: %s", err, out)
 	}
 	return nil
 }

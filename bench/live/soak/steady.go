@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -29,8 +28,8 @@ const duplicates = "flowdedup_duplicates_total"
 // copy, or was dropped by the kernel. A frame is written twice only if the sender or its
 // processor paused for longer than the window between it and its copy.
 func (s *soak) steady() error {
-	if out, err := exec.Command("ethtool", "-K", "right", "gro", "on").CombinedOutput(); err != nil {
-		return fmt.Errorf("ethtool: %w: %s", err, out) // veth drops frames that XDP sends without it
+	if err := lab.ReceiveOffload("right"); err != nil {
+		return err
 	}
 	packets, into, err := os.Pipe()
 	if err != nil {

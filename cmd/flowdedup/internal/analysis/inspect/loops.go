@@ -232,7 +232,6 @@ func (m *measure) newLoop(kind string, b *capture.Batch, i int, s *sighting) Loo
 	h, data := &one[0], part.Data(0)
 	behind := 0
 	for _, layer := range d.Layers(nil, &part, 0) {
-		const ethernetLen = 14
 		switch {
 		case layer.Kind == headers.LayerEthernet && int(layer.Start)+ethernetLen <= len(data):
 			l.Stations = sorted(stationOf(data[layer.Start:]), stationOf(data[layer.Start+6:]))
